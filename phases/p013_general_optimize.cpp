@@ -1,4 +1,4 @@
-#include "phases/optimize/rewriter.h"
+#include "phases/optimize/rule_table.h"
 #include "phases/phases.h"
 #include "phases/share_loads.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 /// Applies the rules, and decides the branches whose conditions they have found. What a branch led to may have been all
 /// that kept a value from being known, so both take turns. Code to step through keeps its branches.
-bool optimize(ori::Function& function, const PhaseContext& context, std::span<const Rewriter::Rule> rules) {
+bool optimize(ori::Function& function, const PhaseContext& context, const RuleTable& rules) {
   const std::int64_t maxRounds = context.knobs.get(Knob::GeneralOptimizeMaxRounds);
   bool changed = false;
   for (std::int64_t n = 0; n < maxRounds; ++n) {
@@ -24,8 +24,8 @@ bool optimize(ori::Function& function, const PhaseContext& context, std::span<co
 /// Phase 13. Copies, constants and simplification, at all -O levels and before SSA form: only registers that are
 /// written once, in front of all their uses, are looked through.
 bool generalOptimizeEarly(ori::Function& function, PhaseContext& context) {
-  static constexpr Rewriter::Rule kRules[]{propagateCopies, foldConstants,   foldComparison, foldLongComparison,
-                                           foldBitTest,     simplifyAlgebra, dropIdentity};
+  static constexpr RuleTable kRules{propagateCopies, foldConstants,   foldComparison, foldLongComparison,
+                                    foldBitTest,     simplifyAlgebra, dropIdentity};
   return optimize(function, context, kRules);
 }
 
@@ -34,7 +34,7 @@ bool generalOptimizeEarly(ori::Function& function, PhaseContext& context) {
 /// to, and a fused operation has room for one constant only. The words of a product are paired here, before 37 puts one
 /// of them into a sum.
 bool generalOptimize(ori::Function& function, PhaseContext& context) {
-  static constexpr Rewriter::Rule kRules[]{
+  static constexpr RuleTable kRules{
       simplifyPhi,        propagateCopies,     foldConstants,      simplifyAlgebra,     foldComparison,
       foldLongComparison, foldBitTest,         reassociateLongSum, dropMasks,           combinePredicates,
       foldShiftedAddress, foldWideAddress,     ignoreUnusedBits,   dropIdentity,        foldOffset,
@@ -46,17 +46,17 @@ bool generalOptimize(ori::Function& function, PhaseContext& context) {
 
 /// Phase 37, and again as 46 on the words of 64-bit arithmetic, 58 and 65: the same, and operations are combined.
 bool generalOptimizeMid(ori::Function& function, PhaseContext& context) {
-  static constexpr Rewriter::Rule kRules[]{simplifyPhi,      propagateCopies,    propagateConstantLoad,
-                                           foldConstants,    foldComparison,     foldLongComparison,
-                                           foldBitTest,      reassociateLongSum, narrowWideProduct,
-                                           simplifyAlgebra,  dropMasks,          ignoreUnusedBits,
-                                           dropIdentity,     combinePredicates,  foldShiftedAddress,
-                                           foldWideAddress,  foldOffset,         foldUniformBase,
-                                           foldSharedOffset, foldTensorOffset,   foldCarries,
-                                           combineShifts,    combineLongSums,    permuteBytes,
-                                           combineSums,      combineLogic,       combineTest,
-                                           foldSigns,        foldConstantIndex,  foldHalves,
-                                           foldSaturation,   combineRounding};
+  static constexpr RuleTable kRules{simplifyPhi,      propagateCopies,    propagateConstantLoad,
+                                    foldConstants,    foldComparison,     foldLongComparison,
+                                    foldBitTest,      reassociateLongSum, narrowWideProduct,
+                                    simplifyAlgebra,  dropMasks,          ignoreUnusedBits,
+                                    dropIdentity,     combinePredicates,  foldShiftedAddress,
+                                    foldWideAddress,  foldOffset,         foldUniformBase,
+                                    foldSharedOffset, foldTensorOffset,   foldCarries,
+                                    combineShifts,    combineLongSums,    permuteBytes,
+                                    combineSums,      combineLogic,       combineTest,
+                                    foldSigns,        foldConstantIndex,  foldHalves,
+                                    foldSaturation,   combineRounding};
   const bool isNarrowed = narrowLongValues(function);
   return optimize(function, context, kRules) || isNarrowed;
 }

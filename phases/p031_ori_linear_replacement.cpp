@@ -2,7 +2,7 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
 #include "ori/module.h"
-#include "phases/optimize/rewriter.h"
+#include "phases/optimize/rule_table.h"
 #include "phases/phases.h"
 
 #include <optional>
@@ -53,7 +53,7 @@ class Replacer {
       for (Instr& instr : *block)
         changed |= replace(instr);
     // What the choices were made of may have no reader any more.
-    if (changed) rewriter_.run({}, 1);
+    if (changed) rewriter_.run(RuleTable({}), 1);
     return changed;
   }
 
@@ -398,6 +398,7 @@ class Replacer {
 
 /// Most functions have no choices to replace, and need no look at their definitions.
 bool hasSelects(const ori::Function& function) {
+  if (!function.everHad(Op::SEL)) return false;
   for (const ori::Block* block : function.layout())
     for (const Instr& instr : *block)
       if (instr.op == Op::SEL) return true;

@@ -2,6 +2,7 @@
 #include "phases/optimize/congruence.h"
 #include "phases/optimize/counters.h"
 #include "phases/optimize/phis.h"
+#include "phases/optimize/rule_table.h"
 #include "phases/phases.h"
 
 #include <fmt/format.h>
@@ -90,7 +91,7 @@ bool hasPhisTogether(const ori::Function& function) {
 
 /// Copies go into their readers, and what computes the same of equal values now is computed once.
 void shareReaders(ori::Function& function, PhaseContext& context) {
-  static constexpr Rewriter::Rule kRules[]{propagateCopies, foldUniformBase};
+  static constexpr RuleTable kRules{propagateCopies, foldUniformBase};
   Rewriter(function).run(kRules, context.knobs.get(Knob::GeneralOptimizeMaxRounds));
   numberValues(function);
 }

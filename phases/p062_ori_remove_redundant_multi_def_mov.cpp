@@ -1,7 +1,7 @@
 #include "ori/analysis/analyses.h"
 #include "ori/analysis/components.h"
 #include "phases/optimize/phis.h"
-#include "phases/optimize/rewriter.h"
+#include "phases/optimize/rule_table.h"
 #include "phases/phases.h"
 #include "phases/removable.h"
 
@@ -194,7 +194,7 @@ bool dropDeadCycles(ori::Function& function, PhaseContext& context) {
 bool oriRemoveRedundantMultiDefMov(ori::Function& function, PhaseContext& context) {
   if (!function.ssa) return false;
   const bool isReplaced = replaceSingleSources(function, context);
-  static constexpr Rewriter::Rule kRules[]{propagateCopies};
+  static constexpr RuleTable kRules{propagateCopies};
   if (isReplaced) Rewriter(function).run(kRules, context.knobs.get(Knob::GeneralOptimizeMaxRounds));
   return dropDeadCycles(function, context) || isReplaced;
 }

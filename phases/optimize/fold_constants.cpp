@@ -146,7 +146,8 @@ Instr* knownChoice(const Rewriter& rw, const Instr& reader, unsigned slot) {
 /// An operation whose only unknown source is a choice between two known words is such a choice itself; of truth, it is
 /// the condition, or known.
 bool foldThroughChoice(Rewriter& rw, Instr& instr) {
-  const isa::LaneFunction function = instr.isGuarded() ? nullptr : functionOf(instr);
+  if ((rw.kindsOfSources() & Rewriter::kChosen) == 0 || instr.isGuarded()) return false;
+  const isa::LaneFunction function = functionOf(instr);
   if (!function) return false;
   for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
     const Instr* choice = knownChoice(rw, instr, slot);

@@ -2,11 +2,14 @@
 
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
+#include "ori/results.h"
+#include "phases/optimize/rule_table.h"
 #include "phases/optimize/single_values.h"
 #include "phases/removable.h"
 #include "support/check.h"
 
 #include <array>
+#include <bit>
 
 namespace orias::phases {
 
@@ -35,7 +38,8 @@ Rewriter::Rewriter(ori::Function& function) : function_(function), isSingle_(sin
 
 void Rewriter::record(Instr& instr) {
   Instr* definer = instr.isGuarded() ? nullptr : &instr;
-  for (unsigned i = 0; i < instr.operandCount; ++i) {
+  const auto results = static_cast<unsigned>(ori::resultSlots(instr).size());
+  for (unsigned i = 0; i < results; ++i) {
     const ori::Operand& o = instr.op_(i);
     if (!o.isDef || !o.isReg() || !o.isVirtual() || !isSingle(o.reg)) continue;
     Definition* defs = &defs_[first_[o.reg] + o.sub];
@@ -45,13 +49,32 @@ void Rewriter::record(Instr& instr) {
 }
 
 void Rewriter::forget(Instr& instr) {
-  for (const ori::Operand& o : instr.ops())
+  for (const ori::Operand& o : ori::resultSlots(instr))
     if (o.isDef && o.isReg() && o.isVirtual())
       for (unsigned k = 0; k < o.width; ++k)
         defs_[first_[o.reg] + o.sub + k] = {};
 }
 
 // --- questions
+
+std::uint8_t Rewriter::kindsOfSources(const Instr& instr) const {
+  std::uint8_t kinds = 0;
+  for (const ori::Operand& o : instr.refs()) {
+    if (o.isDef) continue;
+    const Definition def = definition(o);
+    if (!def) continue;
+    switch (def.instr->op) {
+    case Op::SEL: kinds |= kChosen; break;
+    case Op::LOP3: // NOLINT(bugprone-branch-clone)
+    case Op::PRMT:
+    case Op::LEA:
+    case Op::SGXT: kinds |= kMasked; break;
+    default:
+      if (isa::desc(def.instr->op).has(isa::Flag::Copy)) kinds |= kCopied;
+    }
+  }
+  return kinds;
+}
 
 Instr* Rewriter::producer(const Operand& operand, Op op, unsigned slot) const {
   const Definition def = definition(operand);
@@ -215,7 +238,7 @@ bool Rewriter::fitsWith(const Instr& instr, unsigned slot, const Operand& value)
 
 bool Rewriter::eraseIfDead(Instr& instr) {
   if (!isRemovable(instr)) return false;
-  for (const ori::Operand& o : instr.ops())
+  for (const ori::Operand& o : ori::resultSlots(instr))
     if (o.isDef && o.isReg() && !o.isZeroReg() && (!o.isVirtual() || function_.hasUses(o.reg))) return false;
   forget(instr);
   for (const ori::Operand& o : instr.refs())
@@ -224,7 +247,7 @@ bool Rewriter::eraseIfDead(Instr& instr) {
   return true;
 }
 
-bool Rewriter::run(std::span<const Rule> rules, std::int64_t maxRounds) {
+bool Rewriter::run(const RuleTable& rules, std::int64_t maxRounds) {
   bool changedAtAll = false;
   for (ori::Block* block : function_.layout())
     for (Instr& instr : *block)
@@ -240,10 +263,17 @@ bool Rewriter::run(std::span<const Rule> rules, std::int64_t maxRounds) {
         changedAtAll = true;
         continue;
       }
-      for (Rule rule : rules) {
-        if (!rule(*this, *instr)) continue;
+      const auto worthTrying = [&] {
+        sources_ = kindsOfSources(*instr);
+        return rules.worthTrying(instr->op, sources_);
+      };
+      for (std::uint64_t left = worthTrying(); left != 0;) {
+        const auto next = static_cast<unsigned>(std::countr_zero(left));
+        left &= left - 1;
+        if (!rules[next](*this, *instr)) continue;
         changedAtAll = true;
         if (!instr->block) break;
+        left = worthTrying() & (~std::uint64_t{1} << next);
       }
     }
   }

@@ -19,6 +19,8 @@ struct Definition {
   explicit operator bool() const { return instr != nullptr; }
 };
 
+class RuleTable;
+
 /// A result that is discarded.
 inline bool isUnused(const isa::Operand& result) {
   return result.isNone() || result.isZeroReg();
@@ -32,11 +34,16 @@ class Rewriter {
   /// instruction.
   using Rule = bool (*)(Rewriter&, ori::Instr&);
 
+  /// Kinds of sources, a bit for each; the guard is one.
+  static constexpr std::uint8_t kCopied = 1, ///< the result of a copy
+      kMasked = 2,                           ///< of an operation that may only change bits that nobody asks for
+      kChosen = 4;                           ///< of SEL
+
   explicit Rewriter(ori::Function& function);
 
   /// Applies the rules, in their order, to all instructions until none applies, at most `maxRounds` times over what
   /// changed. Removes dead instructions meanwhile. True if anything changed.
-  bool run(std::span<const Rule> rules, std::int64_t maxRounds);
+  bool run(const RuleTable& rules, std::int64_t maxRounds);
 
   ori::Function& function() const { return function_; }
 
@@ -54,6 +61,10 @@ class Rewriter {
     const Definition def = definition(operand);
     return def && def.instr->op == op;
   }
+  /// Of which kinds the sources of an instruction are.
+  std::uint8_t kindsOfSources(const ori::Instr& instr) const;
+  /// The same of the instruction that `run` is at.
+  std::uint8_t kindsOfSources() const { return sources_; }
   /// The instruction whose result `slot` is exactly this operand; null otherwise.
   ori::Instr* producer(const isa::Operand& operand, isa::Op op, unsigned slot = 0) const;
   /// These components of the register have a single use.
@@ -102,6 +113,7 @@ class Rewriter {
   std::vector<ori::Instr*> next_;    // the worklist
   std::vector<bool> isQueued_;       // by instruction id
   bool entryRunsOnce_ = true;
+  std::uint8_t sources_ = 0; // of the instruction at hand
 };
 
 // The families of rules. Each file says what its rules do.

@@ -250,18 +250,21 @@ std::optional<Shift> shiftOf(const Rewriter& rw, const Operand& term) {
 }
 
 std::optional<std::array<Operand, 2>> twoTerms(const Instr& instr) {
-  std::vector<Operand> terms;
   if (instr.op == Op::IADD3) {
     if (!isUnused(instr.op_(1).value()) || !isUnused(instr.op_(2).value())) return std::nullopt;
-    for (unsigned slot = 3; slot < 6; ++slot)
-      if (!instr.op_(slot).isZeroReg()) terms.push_back(instr.op_(slot).value());
-  } else if (instr.op == Op::LOP3 && isUnused(instr.op_(0).value())) {
-    constexpr int kOr = 0xfc, kXor = 0x3c;
-    if ((instr.op_(5).imm != kOr && instr.op_(5).imm != kXor) || !instr.op_(4).isZeroReg()) return std::nullopt;
-    terms = {instr.op_(2).value(), instr.op_(3).value()};
+    std::array<Operand, 2> terms;
+    unsigned count = 0;
+    for (unsigned slot = 3; slot < 6; ++slot) {
+      if (instr.op_(slot).isZeroReg()) continue;
+      if (count == terms.size()) return std::nullopt;
+      terms[count++] = instr.op_(slot).value();
+    }
+    return count == terms.size() ? std::optional(terms) : std::nullopt;
   }
-  if (terms.size() != 2) return std::nullopt;
-  return std::array{terms[0], terms[1]};
+  if (instr.op != Op::LOP3 || !isUnused(instr.op_(0).value())) return std::nullopt;
+  constexpr int kOr = 0xfc, kXor = 0x3c;
+  if ((instr.op_(5).imm != kOr && instr.op_(5).imm != kXor) || !instr.op_(4).isZeroReg()) return std::nullopt;
+  return std::array{instr.op_(2).value(), instr.op_(3).value()};
 }
 
 bool combineShifts(Rewriter& rw, Instr& instr) {

@@ -5,6 +5,7 @@
 #include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "phases/optimize/phis.h"
+#include "phases/optimize/rule_table.h"
 #include "phases/remat/long_range.h"
 
 #include <algorithm>
@@ -73,8 +74,8 @@ class Demoter {
         replaceHighWord(narrow);
     eraseDoomed();
     foldPhisOfNumbers();
-    static constexpr Rewriter::Rule kRules[]{simplifyPhi,    propagateCopies,    foldConstants,
-                                             foldComparison, foldLongComparison, simplifyAlgebra};
+    static constexpr RuleTable kRules{simplifyPhi,    propagateCopies,    foldConstants,
+                                      foldComparison, foldLongComparison, simplifyAlgebra};
     Rewriter(function_).run(kRules, kCleanUpRounds);
     for (const Demotion& d : chosen)
       for (const Narrow& narrow : d.values)

@@ -2,16 +2,17 @@
 #include "../ori/random_function.h"
 #include "ori/ssa.h"
 #include "ori/verify.h"
-#include "phases/optimize/rewriter.h"
+#include "phases/optimize/rule_table.h"
 
 using namespace orias;
 using namespace orias::phases;
 
 namespace {
 
-constexpr Rewriter::Rule kAll[] = {
+constexpr std::initializer_list<Rewriter::Rule> kRules = {
     simplifyPhi, propagateCopies, propagateConstantLoad, foldConstants,   simplifyAlgebra, foldWideAddress,
     foldOffset,  separateNumber,  separateProduct,       foldUniformBase, combineSums,     combineLogic};
+constexpr RuleTable kAll(kRules), kAskedAlways(kRules, true);
 
 /// The instructions of a kernel in SSA form, one a line, after rules.
 std::string codeOf(const ori::Function& f) {
@@ -22,7 +23,7 @@ std::string codeOf(const ori::Function& f) {
   return text;
 }
 
-std::string optimized(std::string_view body, std::span<const Rewriter::Rule> rules = kAll) {
+std::string optimized(std::string_view body, const RuleTable& rules = kAll) {
   const auto module = ori::test::kernel("  ssa;\n" + std::string(body));
   ori::Function& f = *module->functions.front();
   const auto before = ori::verify(f);
@@ -30,6 +31,7 @@ std::string optimized(std::string_view body, std::span<const Rewriter::Rule> rul
   Rewriter(f).run(rules, 8);
   const auto after = ori::verify(f);
   CHECK_MESSAGE(!ori::hasErrors(after), ori::render(after) << ori::print(f));
+  if (&rules == &kAll) CHECK(optimized(body, kAskedAlways) == codeOf(f));
   return codeOf(f);
 }
 
@@ -276,7 +278,7 @@ TEST_CASE("what a dominating instruction has computed is not computed again; loa
 
 TEST_CASE("copies and equal values go from random programs without a change of what they do") {
   // The interpreter works on abstract values, so only rules that keep operations as they are can be tried.
-  constexpr Rewriter::Rule kCopies[] = {simplifyPhi, propagateCopies};
+  constexpr RuleTable kCopies{simplifyPhi, propagateCopies};
   std::mt19937 random(7);
   for (unsigned round = 0; round < 200; ++round) {
     CAPTURE(round);
