@@ -45,15 +45,7 @@ bool isNear(const RegionCounts& live, const RegionCounts& limits) {
 /// what a spill costs; others do not count.
 class PressureCost {
  public:
-  explicit PressureCost(const RegionValues& values) {
-    for (std::uint32_t node = 0; node < values.nodeCount(); ++node) {
-      RegionCounts begun{};
-      for (const RegionValues::Ref& ref : values.refs(node))
-        ++begun[values.values()[ref.value].file];
-      for (std::size_t f = 0; f < most_.size(); ++f)
-        most_[f] = std::max(most_[f], static_cast<int>(begun[f]));
-    }
-  }
+  explicit PressureCost(const ScheduleRegion& region) : most_(region.mostChanged()) {}
   void update(const RegionCounts& live, const RegionCounts& limits) {
     count_ = 0;
     for (std::size_t f = 0; f < live.size(); ++f) {
@@ -75,7 +67,7 @@ class PressureCost {
     int room;
   };
 
-  std::array<int, kScheduledFiles.size()> most_{}; ///< that an instruction begins or ends, by file
+  std::array<int, kScheduledFiles.size()> most_;
   std::array<Counted, kScheduledFiles.size()> counted_{};
   unsigned count_ = 0;
 };
@@ -109,8 +101,8 @@ template <typename Pressure, typename EdgesOf>
 Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::vector<unsigned> open,
                const std::vector<unsigned>& path, EdgesOf edgesOf, bool (*goesFirst)(std::uint32_t, std::uint32_t),
                void (Pressure::*advance)(std::uint32_t), WhenShort whenShort) {
-  Pressure pressure(region.values);
-  PressureCost cost(region.values);
+  Pressure pressure = region.startOf<Pressure>();
+  PressureCost cost(region);
   std::vector<unsigned> earliest(open.size(), 0);
   std::array<unsigned, 16> pipeFree{};
   ReadyList ready(path);
@@ -179,19 +171,21 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
 class LiveProfile {
  public:
   LiveProfile(const ScheduleRegion& region, std::span<const std::uint32_t> base)
-      : values_(region.values), base_(base), positionOf_(base.size()), isIssued_(base.size(), false),
-        counts_(base.size()), touchesOf_(values_.values().size()), live_(values_.liveThrough()) {
-    for (std::uint32_t at = 0; at < base.size(); ++at)
+      : values_(region.values), base_(base), positionOf_(base.size()), isIssued_(base.size(), 0), counts_(base.size()),
+        touchesAt_(values_.values().size() + 1), touchesLeft_(values_.values().size(), 0),
+        live_(values_.liveThrough()) {
+    for (std::size_t id = 0; id < touchesLeft_.size(); ++id)
+      touchesAt_[id + 1] = touchesAt_[id] + values_.values()[id].touches;
+    touches_.resize(touchesAt_.back());
+    for (std::uint32_t at = 0; at < base.size(); ++at) {
       positionOf_[base[at]] = at;
-    for (std::uint32_t at = 0; at < base.size(); ++at)
       for (const RegionValues::Ref& ref : values_.refs(base[at]))
-        if (!ref.begins) touchesOf_[ref.value].push_back(at);
+        if (!ref.begins) touches_[touchesAt_[ref.value] + touchesLeft_[ref.value]++] = at;
+    }
     for (const RegionValues::Value& v : values_.values())
       live_[v.file] += v.isLiveBefore;
     RegionCounts live = live_;
-    std::vector<std::uint32_t> left(values_.values().size());
-    for (std::size_t id = 0; id < left.size(); ++id)
-      left[id] = values_.values()[id].touches;
+    std::vector<std::uint32_t> left = touchesLeft_;
     for (std::uint32_t at = 0; at < base.size(); ++at) {
       for (const RegionValues::Ref& ref : values_.refs(base[at])) {
         const RegionValues::Value& v = values_.values()[ref.value];
@@ -213,8 +207,9 @@ class LiveProfile {
 
   /// May the instruction be next?
   bool fits(std::uint32_t node, const RegionCounts& limits) {
-    if (positionOf_[node] == first_) return true;
-    if (positionOf_[node] > first_ + kReach) return false;
+    const std::uint32_t position = positionOf_[node];
+    if (position == first_) return true;
+    if (position > first_ + kReach) return false;
     RegionCounts now = live_;
     collect(node);
     for (const Change& change : changes_)
@@ -223,27 +218,17 @@ class LiveProfile {
       if (ref.begins) ++now[values_.values()[ref.value].file];
     for (std::size_t f = 0; f < now.size(); ++f)
       if (now[f] > std::max(limits[f], counts_[first_][f])) return false;
-    std::array<int, kScheduledFiles.size()> by{};
-    // Changes end where the instruction stood: from there to the first one they add up.
-    std::size_t next = 0;
-    for (std::uint32_t at = positionOf_[node]; at-- > first_;) {
-      while (next < changes_.size() && changes_[next].end > at)
-        by[changes_[next].file] += changes_[next].by, ++next;
-      if (isIssued_[base_[at]]) continue;
-      std::array<int, kScheduledFiles.size()> here = by;
-      for (std::size_t c = 0; c < next; ++c)
-        if (changes_[c].start > at) here[changes_[c].file] -= changes_[c].by;
-      for (std::size_t f = 0; f < here.size(); ++f)
-        if (here[f] > 0 && static_cast<int>(counts_[at][f]) + here[f] > static_cast<int>(limits[f])) return false;
-    }
+    for (std::uint8_t f = 0; f < kScheduledFiles.size(); ++f)
+      if (!fitsFile(f, position, limits[f])) return false;
     return true;
   }
 
   void issue(std::uint32_t node) {
     collect(node);
-    isIssued_[node] = true;
+    const std::uint32_t position = positionOf_[node];
+    isIssued_[position] = 1;
     for (const Change& change : changes_)
-      for (std::uint32_t at = std::max(change.start, first_); at < change.end; ++at)
+      for (std::uint32_t at = std::max(change.start, first_); at < position; ++at)
         counts_[at][change.file] = static_cast<unsigned>(static_cast<int>(counts_[at][change.file]) + change.by);
     for (const RegionValues::Ref& ref : values_.refs(node)) {
       const RegionValues::Value& v = values_.values()[ref.value];
@@ -251,24 +236,58 @@ class LiveProfile {
         live_[v.file] += v.touches != 0 || v.isLiveAfter;
         continue;
       }
-      std::vector<std::uint32_t>& touches = touchesOf_[ref.value];
-      std::erase(touches, positionOf_[node]);
-      if (touches.empty() && !v.isLiveAfter) --live_[v.file];
+      const auto begin = touches_.begin() + touchesAt_[ref.value], end = begin + touchesLeft_[ref.value];
+      std::remove(begin, end, position);
+      if (--touchesLeft_[ref.value] == 0 && !v.isLiveAfter) --live_[v.file];
     }
-    while (first_ < base_.size() && isIssued_[base_[first_]])
+    while (first_ < base_.size() && isIssued_[first_] != 0)
       ++first_;
   }
 
  private:
   static constexpr std::uint32_t kReach = 512; ///< nothing from further down is brought forward
 
-  /// In the positions from start to end, so many more are live.
+  /// In the positions from start to where the instruction stood, so many more are live.
   struct Change {
     std::uint8_t file;
     int by;
     bool isGone; ///< nobody reads the value any more
-    std::uint32_t start, end;
+    std::uint32_t start;
   };
+
+  /// How many more of a file are live at a position.
+  int changeAt(std::uint8_t file, std::uint32_t at) const {
+    int by = 0;
+    for (const Change& change : changes_)
+      if (change.file == file && change.start <= at) by += change.by;
+    return by;
+  }
+
+  /// Whether the changes of a file keep within its limit where they make more of it live.
+  bool fitsFile(std::uint8_t file, std::uint32_t position, unsigned limit) {
+    bool isMore = false, isEqual = true; // more somewhere; the same everywhere
+    int all = 0;
+    for (const Change& change : changes_) {
+      if (change.file != file) continue;
+      all += change.by;
+      isMore |= change.by > 0;
+      isEqual &= change.start <= first_;
+    }
+    if (!isMore || (isEqual && all <= 0)) return true;
+    const auto isOver = [&](std::uint32_t at) {
+      const int by = isEqual ? all : changeAt(file, at);
+      return isIssued_[at] == 0 && by > 0 && static_cast<int>(counts_[at][file]) + by > static_cast<int>(limit);
+    };
+    // Mostly it is the same place that is full.
+    std::uint32_t& full = fullAt_[file];
+    if (full >= first_ && full < position && isOver(full)) return false;
+    for (std::uint32_t at = position; at-- > first_;) {
+      if (!isOver(at)) continue;
+      full = at;
+      return false;
+    }
+    return true;
+  }
 
   void collect(std::uint32_t node) {
     changes_.clear();
@@ -276,39 +295,54 @@ class LiveProfile {
     for (const RegionValues::Ref& ref : values_.refs(node)) {
       const RegionValues::Value& v = values_.values()[ref.value];
       if (ref.begins) {
-        if (v.touches != 0 || v.isLiveAfter) changes_.push_back({v.file, 1, false, first_, position});
+        if (v.touches != 0 || v.isLiveAfter) changes_.push_back({v.file, 1, false, first_});
         continue;
       }
-      const std::vector<std::uint32_t>& touches = touchesOf_[ref.value];
-      if (v.isLiveAfter || touches.back() != position) continue;
-      const bool isLast = touches.size() == 1;
-      changes_.push_back({v.file, -1, isLast, isLast ? first_ : touches[touches.size() - 2], position});
+      const std::uint32_t* touches = touches_.data() + touchesAt_[ref.value];
+      const std::uint32_t left = touchesLeft_[ref.value];
+      if (v.isLiveAfter || touches[left - 1] != position) continue;
+      const bool isLast = left == 1;
+      changes_.push_back({v.file, -1, isLast, isLast ? first_ : touches[left - 2]});
     }
   }
 
   const RegionValues& values_;
   std::span<const std::uint32_t> base_;
-  std::vector<std::uint32_t> positionOf_;             // by node
-  std::vector<bool> isIssued_;                        // by node
-  std::vector<RegionCounts> counts_;                  // by position
-  std::vector<std::vector<std::uint32_t>> touchesOf_; // by value: positions of what is left
+  std::vector<std::uint32_t> positionOf_; // by node
+  std::vector<char> isIssued_;            // by position
+  std::vector<RegionCounts> counts_;      // by position
+  // By value: the positions of what is left, ascending.
+  std::vector<std::uint32_t> touchesAt_, touchesLeft_, touches_;
   std::vector<Change> changes_;
   RegionCounts live_;
-  std::uint32_t first_ = 0; // position
+  std::array<std::uint32_t, kScheduledFiles.size()> fullAt_{}; // where there was no room for an instruction last
+  std::uint32_t first_ = 0;                                    // position
 };
 
 } // namespace
 
 ScheduleRegion::ScheduleRegion(std::span<ori::Instr* const> region, RegionValues regionValues, const isa::Target& chip)
     : instrs(region), values(std::move(regionValues)), graph(region, chip), costs(region.size()),
-      fromStart(region.size(), 0), toEnd(pathLengths(region, graph, chip)), predecessors(region.size()) {
-  for (std::uint32_t n = 0; n < region.size(); ++n)
+      fromStart(region.size(), 0), toEnd(pathLengths(region, graph, chip)), predecessorsAt_(region.size() + 1, 0) {
+  const auto count = static_cast<std::uint32_t>(region.size());
+  for (std::uint32_t n = 0; n < count; ++n) {
     costs[n] = issueCostOf(*region[n], chip);
-  for (std::uint32_t n = 0; n < region.size(); ++n)
+    predecessorsAt_[n + 1] = predecessorsAt_[n] + graph.predecessorCount(n);
+  }
+  predecessors_.resize(predecessorsAt_[count]);
+  std::vector<std::uint32_t> next(predecessorsAt_.begin(), predecessorsAt_.end() - 1);
+  for (std::uint32_t n = 0; n < count; ++n)
     for (const Dependence& d : graph.successors(n)) {
       fromStart[d.to] = std::max(fromStart[d.to], fromStart[n] + d.latency);
-      predecessors[d.to].push_back({n, d.latency});
+      predecessors_[next[d.to]++] = {n, d.latency};
     }
+  for (std::uint32_t n = 0; n < count; ++n) {
+    std::array<int, kScheduledFiles.size()> changed{};
+    for (const RegionValues::Ref& ref : values.refs(n))
+      ++changed[values.values()[ref.value].file];
+    for (std::size_t f = 0; f < changed.size(); ++f)
+      mostChanged_[f] = std::max(mostChanged_[f], changed[f]);
+  }
 }
 
 namespace {
@@ -343,7 +377,7 @@ std::array<PipeWork, 16> workOf(const ScheduleRegion& region) {
 OrderCost costOf(const ScheduleRegion& region, std::span<const std::uint32_t> order, unsigned predicates) {
   OrderCost cost;
   unsigned registers = 0; // with the predicates that wait there
-  ForwardPressure pressure(region.values);
+  ForwardPressure pressure = region.startOf<ForwardPressure>();
   std::vector<unsigned> earliest(order.size(), 0);
   std::array<unsigned, 16> pipeFree{};
   unsigned now = 0;
@@ -399,8 +433,7 @@ Order pressureAware(const ScheduleRegion& region, const RegionCounts& limits, Wh
   for (std::uint32_t n = 0; n < open.size(); ++n)
     open[n] = static_cast<unsigned>(region.graph.successors(n).size());
   Order order = schedule<BackwardPressure>(
-      region, limits, std::move(open), region.fromStart,
-      [&](std::uint32_t n) { return std::span<const Dependence>(region.predecessors[n]); },
+      region, limits, std::move(open), region.fromStart, [&](std::uint32_t n) { return region.predecessors(n); },
       [](std::uint32_t a, std::uint32_t b) { return a > b; }, &BackwardPressure::place, whenShort);
   std::ranges::reverse(order);
   return order;
@@ -414,7 +447,7 @@ Order depthFirst(const ScheduleRegion& region) {
   for (std::uint32_t n = 0; n < count; ++n) {
     for (const RegionValues::Ref& ref : region.values.refs(n))
       left[n] += ref.begins && region.values.values()[ref.value].file == kR;
-    for (const Dependence& d : region.predecessors[n])
+    for (const Dependence& d : region.predecessors(n))
       operands[n].push_back(d.to);
     std::ranges::sort(operands[n], [&](std::uint32_t a, std::uint32_t b) {
       const unsigned freedA = need[a] - left[a], freedB = need[b] - left[b];

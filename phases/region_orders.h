@@ -5,7 +5,9 @@
 #include "phases/dependence.h"
 #include "phases/region_values.h"
 
+#include <optional>
 #include <span>
+#include <tuple>
 #include <vector>
 
 namespace orias::phases {
@@ -25,14 +27,33 @@ struct IssueCost {
 /// A region with everything that schedulers need.
 struct ScheduleRegion {
   ScheduleRegion(std::span<ori::Instr* const> region, RegionValues regionValues, const isa::Target& chip);
+  ScheduleRegion(const ScheduleRegion&) = delete;
+  ScheduleRegion& operator=(const ScheduleRegion&) = delete;
 
   std::span<ori::Instr* const> instrs;
   RegionValues values;
   DependenceGraph graph;
-  std::vector<IssueCost> costs;                      ///< by node
-  std::vector<unsigned> fromStart;                   ///< by node: cycles of the longest chain that it ends
-  std::vector<unsigned> toEnd;                       ///< by node: cycles of the longest chain that it begins
-  std::vector<std::vector<Dependence>> predecessors; ///< by node; Dependence::to is the predecessor
+  std::vector<IssueCost> costs;    ///< by node
+  std::vector<unsigned> fromStart; ///< by node: cycles of the longest chain that it ends
+  std::vector<unsigned> toEnd;     ///< by node: cycles of the longest chain that it begins
+
+  /// Dependence::to is the predecessor.
+  std::span<const Dependence> predecessors(std::uint32_t node) const {
+    return {predecessors_.data() + predecessorsAt_[node], predecessors_.data() + predecessorsAt_[node + 1]};
+  }
+  /// The pressure before the first instruction and behind the last one, to copy for each order.
+  template <typename Pressure> const Pressure& startOf() const {
+    auto& start = std::get<std::optional<Pressure>>(starts_);
+    return start ? *start : start.emplace(values);
+  }
+  /// The most values of each file that an instruction begins or ends.
+  const std::array<int, kScheduledFiles.size()>& mostChanged() const { return mostChanged_; }
+
+ private:
+  std::vector<std::uint32_t> predecessorsAt_; // by node, into predecessors_
+  std::vector<Dependence> predecessors_;
+  std::array<int, kScheduledFiles.size()> mostChanged_{};
+  mutable std::tuple<std::optional<ForwardPressure>, std::optional<BackwardPressure>> starts_;
 };
 
 /// What an order costs.

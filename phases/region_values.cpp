@@ -121,7 +121,7 @@ RegionCounts RegionValues::peak(std::span<const std::uint32_t> order) const {
 }
 
 ForwardPressure::ForwardPressure(const RegionValues& values)
-    : values_(values), left_(values.values().size()), changes_(values.nodeCount()), live_(values.liveThrough()) {
+    : values_(&values), left_(values.values().size()), changes_(values.nodeCount()), live_(values.liveThrough()) {
   for (const RegionValues::Value& v : values.values())
     if (v.isLiveBefore) ++live_[v.file];
   for (std::uint32_t node = 0; node < changes_.size(); ++node)
@@ -139,9 +139,9 @@ ForwardPressure::ForwardPressure(const RegionValues& values)
 }
 
 void ForwardPressure::issue(std::uint32_t node) {
-  for (const auto& [id, begins] : values_.refs(node)) {
+  for (const auto& [id, begins] : values_->refs(node)) {
     if (begins) continue;
-    const RegionValues::Value& v = values_.values()[id];
+    const RegionValues::Value& v = values_->values()[id];
     Left& left = left_[id];
     left.nodes ^= node;
     --left.touches;
@@ -150,9 +150,9 @@ void ForwardPressure::issue(std::uint32_t node) {
     if (left.touches == 1) --changes_[left.nodes][v.file];
   }
   RegionCounts now = live_; // with results that nothing reads
-  for (const auto& [id, begins] : values_.refs(node)) {
+  for (const auto& [id, begins] : values_->refs(node)) {
     if (!begins) continue;
-    const RegionValues::Value& v = values_.values()[id];
+    const RegionValues::Value& v = values_->values()[id];
     ++now[v.file];
     if (v.touches != 0 || v.isLiveAfter) ++live_[v.file];
   }
@@ -160,19 +160,23 @@ void ForwardPressure::issue(std::uint32_t node) {
 }
 
 BackwardPressure::BackwardPressure(const RegionValues& values)
-    : values_(values), isLive_(values.values().size(), false), starts_(isLive_.size() + 1, 0),
-      changes_(values.nodeCount()), live_(values.liveThrough()) {
+    : values_(&values), isLive_(values.values().size(), false), changes_(values.nodeCount()),
+      live_(values.liveThrough()) {
+  auto touching = std::make_shared<Touching>();
+  std::vector<std::uint32_t>& starts = touching->starts;
+  starts.assign(isLive_.size() + 1, 0);
   for (std::uint32_t node = 0; node < changes_.size(); ++node)
     for (const auto& [id, begins] : values.refs(node)) {
-      ++starts_[id + 1];
+      ++starts[id + 1];
       if (!begins) ++changes_[node][values.values()[id].file];
     }
-  std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
-  touching_.resize(starts_.back());
-  std::vector<std::uint32_t> at(starts_.begin(), starts_.end() - 1);
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  touching->nodes.resize(starts.back());
+  std::vector<std::uint32_t> at(starts.begin(), starts.end() - 1);
   for (std::uint32_t node = 0; node < changes_.size(); ++node)
     for (const auto& [id, begins] : values.refs(node))
-      touching_[at[id]++] = node;
+      touching->nodes[at[id]++] = node;
+  touching_ = std::move(touching);
   for (std::uint32_t id = 0; id < isLive_.size(); ++id)
     if (values.values()[id].isLiveAfter) begin(id);
   peak_ = live_;
@@ -180,18 +184,18 @@ BackwardPressure::BackwardPressure(const RegionValues& values)
 
 /// The value is live from now on. To place another use changes nothing, to place its definition ends it.
 void BackwardPressure::begin(std::uint32_t value) {
-  const std::uint8_t file = values_.values()[value].file;
+  const std::uint8_t file = values_->values()[value].file;
   isLive_[value] = true;
   ++live_[file];
-  for (std::uint32_t i = starts_[value]; i < starts_[value + 1]; ++i)
-    --changes_[touching_[i]][file];
+  for (std::uint32_t i = touching_->starts[value]; i < touching_->starts[value + 1]; ++i)
+    --changes_[touching_->nodes[i]][file];
 }
 
 void BackwardPressure::place(std::uint32_t node) {
   RegionCounts now = live_; // with results that nothing reads
-  for (const auto& [id, begins] : values_.refs(node)) {
+  for (const auto& [id, begins] : values_->refs(node)) {
     if (!begins) continue;
-    const RegionValues::Value& v = values_.values()[id];
+    const RegionValues::Value& v = values_->values()[id];
     if (isLive_[id])
       --live_[v.file];
     else
@@ -199,7 +203,7 @@ void BackwardPressure::place(std::uint32_t node) {
     isLive_[id] = false;
   }
   raise(peak_, now);
-  for (const auto& [id, begins] : values_.refs(node)) {
+  for (const auto& [id, begins] : values_->refs(node)) {
     if (!begins && !isLive_[id]) begin(id);
   }
   raise(peak_, live_);

@@ -7,6 +7,7 @@
 #include "ori/analysis/liveness.h"
 
 #include <array>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -79,7 +80,7 @@ class ForwardPressure {
     std::uint32_t nodes = 0;   ///< exclusive or of the instructions: of one touch, the instruction itself
   };
 
-  const RegionValues& values_;
+  const RegionValues* values_;
   std::vector<Left> left_;            // by value
   std::vector<RegionChange> changes_; // by instruction, of those that have not issued
   RegionCounts live_, peak_;
@@ -98,11 +99,16 @@ class BackwardPressure {
  private:
   void begin(std::uint32_t value);
 
-  const RegionValues& values_;
-  std::vector<bool> isLive_;            // by value
-  std::vector<std::uint32_t> starts_;   // by value, into touching_
-  std::vector<std::uint32_t> touching_; // instructions that use or begin the value
-  std::vector<RegionChange> changes_;   // by instruction, of those that have not been placed
+  const RegionValues* values_;
+  /// The instructions that use or begin each value; copies share it.
+  struct Touching {
+    std::vector<std::uint32_t> starts; ///< by value, into nodes
+    std::vector<std::uint32_t> nodes;
+  };
+
+  std::vector<bool> isLive_; // by value
+  std::shared_ptr<const Touching> touching_;
+  std::vector<RegionChange> changes_; // by instruction, of those that have not been placed
   RegionCounts live_, peak_;
 };
 
