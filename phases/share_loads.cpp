@@ -74,15 +74,32 @@ class LoadSharing {
 
   bool run() {
     findLocations();
-    if (std::ranges::none_of(locations_, [](const Location& l) { return l.loads && l.loads + l.stores > 1; }))
-      return false;
+    if (std::ranges::none_of(locations_, isShareable)) return false;
     if (locations_.size() * cfg_.idCount() > kMostCells) return false;
+    keepShareable();
     findEvents();
     solve();
     return replace();
   }
 
  private:
+  static bool isShareable(const Location& location) { return location.loads && location.loads + location.stores > 1; }
+
+  /// Forgets the locations that no load can be shared of.
+  void keepShareable() {
+    std::vector<Location> kept;
+    std::vector<std::uint32_t> now(locations_.size(), ori::kNoId);
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      if (!isShareable(locations_[i])) continue;
+      now[i] = static_cast<std::uint32_t>(kept.size());
+      kept.push_back(locations_[i]);
+    }
+    locations_ = std::move(kept);
+    std::erase_if(locationOf_, [&](const auto& known) { return now[known.second] == ori::kNoId; });
+    for (auto& [instr, location] : locationOf_)
+      location = now[location];
+  }
+
   /// A weak access whose location is known; none otherwise.
   std::optional<Key> keyOf(const Instr& instr, const MemoryAccess& access) const {
     if (!isPlain(instr) || !access.isExact || access.isOrdered) return std::nullopt;

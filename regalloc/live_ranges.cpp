@@ -8,6 +8,7 @@
 #include "support/check.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace orias::regalloc {
 
@@ -130,6 +131,79 @@ NumberedCode::NumberedCode(const Function& function)
     }
 }
 
+namespace {
+/// Looking at regions costs branches times blocks in the worst case; above this many steps, the rest of the branches
+/// count as if all of their sides were the whole function.
+constexpr std::size_t kMostRegionSteps = 4'000'000;
+} // namespace
+
+const std::vector<NumberedCode::Sides>& NumberedCode::sidesOfBranches() const {
+  const ori::Changes& changes = function().changes();
+  if (areSidesKnown_ && sidesFlow_ == changes.flow && sidesCode_ == changes.code) return sides_;
+  areSidesKnown_ = true;
+  sidesFlow_ = changes.flow;
+  sidesCode_ = changes.code;
+  sides_.clear();
+  const ori::DomTree& postDominators = cfg_.function().analyses().postDominators();
+  std::vector<std::uint32_t> mark(function().blockIdCount(), 0);
+  std::uint32_t stamp = 0;
+  std::size_t steps = 0;
+  const std::vector<Block*>& layout = function().layout();
+  std::vector<std::uint32_t> placeOf(function().blockIdCount()); // in the layout
+  for (std::uint32_t i = 0; i < layout.size(); ++i)
+    placeOf[layout[i]->id] = i;
+  std::vector<std::uint64_t> isMember(layout.size() / 64 + 1); // by place; empty between two calls
+  auto pointsOf = [&](std::span<const ori::BlockId> blocks) {
+    std::size_t last = 0, first = isMember.size();
+    for (const ori::BlockId b : blocks) {
+      const std::size_t word = placeOf[b] / 64;
+      isMember[word] |= std::uint64_t{1} << placeOf[b] % 64;
+      last = std::max(last, word + 1);
+      first = std::min(first, word);
+    }
+    Range range;
+    for (std::size_t word = last; word-- > first;)
+      for (std::uint64_t& left = isMember[word]; left != 0;) {
+        const auto bit = static_cast<std::size_t>(63 - std::countl_zero(left));
+        left &= ~(std::uint64_t{1} << bit);
+        if (const Block& block = *layout[64 * word + bit]; !block.empty())
+          range.addBefore({2 * number(*block.first), 2 * number(*block.last) + 2});
+      }
+    range.reverse();
+    return range;
+  };
+  for (const Block* branch : function().layout()) {
+    if (cfg_.successors(branch->id).size() < 2) continue;
+    const ori::BlockId meet = postDominators.idom(branch->id);
+    std::vector<Range> sides;
+    for (ori::BlockId first : cfg_.successors(branch->id)) {
+      if (first == meet) continue;
+      if (steps > kMostRegionSteps) {
+        sides.emplace_back().add({0, 2 * count()});
+        continue;
+      }
+      ++stamp;
+      std::vector<ori::BlockId> side{first};
+      mark[first] = stamp;
+      for (std::size_t i = 0; i < side.size(); ++i)
+        for (ori::BlockId s : cfg_.successors(side[i])) {
+          if (s == meet || mark[s] == stamp) continue;
+          mark[s] = stamp;
+          side.push_back(s);
+        }
+      steps += side.size();
+      sides.push_back(pointsOf(side));
+    }
+    if (sides.size() >= 2) sides_.push_back(std::move(sides));
+  }
+  // What lives anywhere behind a YIELD lives throughout.
+  for (const std::vector<ori::BlockId>& blocks : ori::blocksBehindYields(cfg_, postDominators)) {
+    const Range range = pointsOf(blocks);
+    sides_.push_back({range, range});
+  }
+  return sides_;
+}
+
 LiveRanges::LiveRanges(std::shared_ptr<const NumberedCode> code, File file, bool keepsUnread) : code_(std::move(code)) {
   ORIAS_CHECK(code_->hasAll(), "the code has grown since its liveness was found");
   const Function& function = code_->function();
@@ -148,10 +222,6 @@ namespace {
 bool isWarpFile(File file) {
   return file == File::UR || file == File::UP || file == File::B;
 }
-
-/// Looking at regions costs branches times blocks in the worst case; above this many steps, the rest of the branches
-/// count as if all of their sides were the whole function.
-constexpr std::size_t kMostRegionSteps = 4'000'000;
 
 /// Whether the zero register can take the result of an instruction that nobody reads. Pseudo instructions become code
 /// that takes its registers apart, and accumulators of wgmma are written in place. A load of tensor memory that is
@@ -235,59 +305,12 @@ void LiveRanges::build(File file, bool keepsUnread) {
 /// What lives on one side of a divergent branch lives throughout the other sides. Values inside one block need no more
 /// room themselves: they stay clear of what has been extended over them.
 void LiveRanges::extendOverDivergence() {
-  const Function& function = code_->function();
-  const ori::Cfg& cfg = code_->cfg();
   auto isLocal = [&](const Range& range) {
     return range.empty() || instrAt(range.start())->block == instrAt(range.end() - 1)->block;
   };
   if (std::all_of(units_.begin(), units_.end(), isLocal)) return;
 
-  const ori::DomTree& postDominators = cfg.function().analyses().postDominators();
-  std::vector<std::uint32_t> mark(function.blockIdCount(), 0);
-  std::uint32_t stamp = 0;
-  std::size_t steps = 0;
-  auto pointsOf = [&](std::span<const ori::BlockId> blocks) {
-    std::vector<Segment> segments;
-    for (ori::BlockId b : blocks)
-      if (const Block& block = *function.block(b); !block.empty())
-        segments.push_back({usePoint(*block.first), usePoint(*block.last) + 2});
-    std::sort(segments.begin(), segments.end(), [](Segment a, Segment b) { return a.start > b.start; });
-    Range range;
-    for (Segment s : segments)
-      range.addBefore(s);
-    range.reverse();
-    return range;
-  };
-  std::vector<std::vector<Range>> branches; // their sides
-  for (const Block* branch : function.layout()) {
-    if (cfg.successors(branch->id).size() < 2) continue;
-    const ori::BlockId meet = postDominators.idom(branch->id);
-    std::vector<Range> sides;
-    for (ori::BlockId first : cfg.successors(branch->id)) {
-      if (first == meet) continue;
-      if (steps > kMostRegionSteps) {
-        sides.emplace_back().add({0, pointCount()});
-        continue;
-      }
-      ++stamp;
-      std::vector<ori::BlockId> side{first};
-      mark[first] = stamp;
-      for (std::size_t i = 0; i < side.size(); ++i)
-        for (ori::BlockId s : cfg.successors(side[i])) {
-          if (s == meet || mark[s] == stamp) continue;
-          mark[s] = stamp;
-          side.push_back(s);
-        }
-      steps += side.size();
-      sides.push_back(pointsOf(side));
-    }
-    if (sides.size() >= 2) branches.push_back(std::move(sides));
-  }
-  // What lives anywhere behind a YIELD lives throughout.
-  for (const std::vector<ori::BlockId>& blocks : ori::blocksBehindYields(cfg, postDominators)) {
-    const Range range = pointsOf(blocks);
-    branches.push_back({range, range});
-  }
+  const std::vector<NumberedCode::Sides>& branches = code_->sidesOfBranches();
   for (Range& unit : units_) {
     if (isLocal(unit)) continue;
     for (bool changed = true; changed;) {

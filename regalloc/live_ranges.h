@@ -93,6 +93,10 @@ class NumberedCode {
     return number_.size() == function().instrIdCount() && vregs_ == function().vregCount() &&
            cfg_.idCount() == function().blockIdCount();
   }
+  /// What runs before lanes meet again behind a branch, on each side of it.
+  using Sides = std::vector<Range>;
+  /// Of all branches with several sides, and of what stands behind a YIELD; made when first asked for.
+  const std::vector<Sides>& sidesOfBranches() const;
 
  private:
   const ori::Cfg& cfg_;
@@ -100,6 +104,9 @@ class NumberedCode {
   std::size_t vregs_;
   std::vector<std::uint32_t> number_; // by instruction id
   std::vector<ori::Instr*> order_;
+  mutable bool areSidesKnown_ = false;
+  mutable std::uint64_t sidesFlow_ = 0, sidesCode_ = 0; // counts of changes that sides_ holds for
+  mutable std::vector<Sides> sides_;
 };
 
 /// Live ranges of all components of all virtual registers of one register file, over the layout of a function.
