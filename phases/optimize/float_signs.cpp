@@ -3,6 +3,9 @@
 #include "encoder/isa/desc.h"
 #include "phases/optimize/rewriter.h"
 
+#include <array>
+#include <optional>
+
 namespace orias::phases {
 
 using isa::File;
@@ -95,10 +98,42 @@ bool negateProduct(Rewriter& rw, Instr& sum) {
   return true;
 }
 
+/// Whether all who read a word read a number.
+bool isReadAsNumber(const Rewriter& rw, const Operand& word) {
+  if (!word.isReg(File::R) || !word.isVirtual() || word.width != 1 || !rw.isSingle(word.reg)) return false;
+  bool isNumber = true;
+  rw.function().forEachUse(word.reg, [&](const ori::Operand& use) {
+    const Instr& reader = *use.owner;
+    isNumber = isNumber && use.width == 1 && use.sub == word.sub && readsNumbers(reader.op) && !isDouble(reader.op) &&
+               !readsHalves(reader);
+  });
+  return isNumber;
+}
+
+/// The choice between two words can change signs if numbers are chosen.
+bool chooseSigned(Rewriter& rw, Instr& choice) {
+  if (!isReadAsNumber(rw, choice.op_(0).value())) return false;
+  std::array<Operand, 2> words{choice.op_(1).value(), choice.op_(2).value()};
+  bool isChanged = false;
+  for (Operand& word : words) {
+    const Instr* sum = rw.producer(word, Op::FADD);
+    if (!sum || flushes(*sum)) continue;
+    const std::optional<Operand> number = signOf(rw, *sum);
+    if (!number) continue;
+    word = *number;
+    isChanged = true;
+  }
+  const Operand operands[] = {choice.op_(0).value(), words[0], words[1], choice.op_(3).value()};
+  if (!isChanged || !isa::fits(Op::FSEL, isa::makeInst(Op::FSEL).mods, operands)) return false;
+  rw.rewrite(choice, Op::FSEL, {operands[0], operands[1], operands[2], operands[3]});
+  return true;
+}
+
 } // namespace
 
 /// -x and |x| of a sum with -0 are read as modifiers. The sum stays for those who read its bits.
 bool foldSigns(Rewriter& rw, Instr& instr) {
+  if (instr.op == Op::SEL) return chooseSigned(rw, instr);
   if (!readsNumbers(instr.op) || readsHalves(instr)) return false;
   if (negateProduct(rw, instr)) return true;
   bool isChanged = false;

@@ -23,6 +23,7 @@ namespace orias::phases {
 
 using isa::File;
 using isa::Flag;
+using isa::Mod;
 using isa::Op;
 using isa::Operand;
 using ori::Instr;
@@ -61,7 +62,29 @@ Operand withoutCopies(const Copies& copies, Operand o) {
   return o;
 }
 
-/// Everything that decides the results, as bytes; empty when an operand may change between two executions.
+/// The comparison that is true when this one is false, of a comparison alone for one predicate; else the same number.
+/// Both lists of comparisons have it as far from the end as the other is from the start; of floating-point numbers that
+/// is the unordered one.
+unsigned oppositeOf(const Rewriter& rw, const Instr& compare, unsigned comparison) {
+  constexpr unsigned kOther = 4;
+  if (compare.op != Op::ISETP && compare.op != Op::FSETP && compare.op != Op::DSETP) return comparison;
+  if (!isUnused(compare.op_(1).value()) || isa::modAs<isa::BoolOp>(compare, Mod::Bool) != isa::BoolOp::AND ||
+      rw.truthOf(compare.op_(kOther).value()) != true)
+    return comparison;
+  return (compare.op == Op::ISETP ? 7u : 15u) - comparison;
+}
+
+/// The modifiers, of a comparison and its opposite the same.
+std::array<std::uint8_t, isa::kMaxMods> keyMods(const Rewriter& rw, const Instr& instr) {
+  auto mods = instr.mods;
+  if (isa::desc(instr.op).modIndex(Mod::Cmp) < 0) return mods;
+  const unsigned comparison = isa::getMod(instr.op, mods, Mod::Cmp);
+  isa::setMod(instr.op, mods, {Mod::Cmp, std::min(comparison, oppositeOf(rw, instr, comparison))});
+  return mods;
+}
+
+/// Everything that decides the results, as bytes; empty when an operand may change between two executions. A comparison
+/// and its opposite look alike.
 void makeKey(const Rewriter& rw, const Copies& copies, const Instr& instr, std::string& key) {
   using Bytes = std::array<std::uint64_t, 2>; // an operand
   std::array<Bytes, 3> unordered;
@@ -70,7 +93,8 @@ void makeKey(const Rewriter& rw, const Copies& copies, const Instr& instr, std::
   key.clear();
   key.push_back(static_cast<char>(static_cast<unsigned>(instr.op) & 0xff));
   key.push_back(static_cast<char>(static_cast<unsigned>(instr.op) >> 8));
-  key.append(reinterpret_cast<const char*>(instr.mods.data()), instr.mods.size());
+  const auto mods = keyMods(rw, instr);
+  key.append(reinterpret_cast<const char*>(mods.data()), mods.size());
   for (const ori::Operand& o : instr.ops()) {
     if (o.isDef) {
       if (o.isReg() && !o.isZeroReg() && (!o.isVirtual() || !rw.isSingle(o.reg))) return key.clear();
@@ -98,14 +122,23 @@ bool definesPredicate(const Instr& instr) {
   return false;
 }
 
+/// Whether one of two comparisons with the same key is the opposite of the other.
+bool isOpposite(const Instr& a, const Instr& b) {
+  return isa::desc(a.op).modIndex(Mod::Cmp) >= 0 &&
+         isa::getMod(a.op, a.mods, Mod::Cmp) != isa::getMod(b.op, b.mods, Mod::Cmp);
+}
+
 /// Its results become copies of the earlier ones.
 void replaceBy(ori::Function& function, Instr& instr, Instr& earlier) {
+  const bool isInverted = isOpposite(instr, earlier);
   earlier.mayContract &= instr.mayContract;
   ori::Builder b = ori::Builder::before(function, &instr);
   b.setSource(instr.source);
   for (unsigned i = 0; i < instr.operandCount; ++i) {
     const ori::Operand& o = instr.op_(i);
-    if (o.isDef && o.isReg() && !o.isZeroReg()) b.copy(o.value(), earlier.op_(i).value());
+    if (!o.isDef || !o.isReg() || o.isZeroReg()) continue;
+    const Operand value = earlier.op_(i).value();
+    b.copy(o.value(), isInverted ? value.notted() : value);
   }
   function.erase(&instr);
 }
@@ -153,7 +186,7 @@ bool numberValues(ori::Function& function, PhaseContext* context) {
         earlier.push_back(&instr);
         return;
       }
-      if (followsCopies) noteCopies(function, instr, *earlier.back(), copies);
+      if (followsCopies && !isOpposite(instr, *earlier.back())) noteCopies(function, instr, *earlier.back(), copies);
       replaceBy(function, instr, *earlier.back());
       isChanged = true;
     });
