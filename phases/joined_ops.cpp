@@ -91,6 +91,7 @@ class Joiner {
     if (terms.size() != 2) return false;
     for (unsigned i = 0; i < 2; ++i) {
       Instr* shift = ownDef(terms[i]);
+      if (shift && shift->op == Op::SHF && addFunnelShift(*shift, terms[1 - i], result)) return true;
       if (!shift || shift->op != Op::SHF || isa::getMod(shift->op, shift->mods, Mod::Hi) == 0 ||
           isa::modAs<isa::ShiftDir>(*shift, Mod::ShiftDir) != isa::ShiftDir::R)
         continue;
@@ -113,6 +114,20 @@ class Joiner {
       }
     }
     return false;
+  }
+
+  /// A word of a pair that is shifted, or a rotated word, plus y: the high word of the pair that is shifted to the left.
+  bool addFunnelShift(Instr& shift, const Operand& addend, const Operand& result) {
+    if (outer_.op != Op::IADD3 || isa::modAs<isa::ShiftType>(shift, Mod::ShiftType) != isa::ShiftType::U32)
+      return false;
+    const bool isLeft = isa::modAs<isa::ShiftDir>(shift, Mod::ShiftDir) == isa::ShiftDir::L;
+    if (isLeft != (isa::getMod(shift.op, shift.mods, Mod::Hi) != 0)) return false;
+    const Operand low = shift.op_(1).value(), count = shift.op_(2).value(), high = shift.op_(3).value();
+    if (!count.isImm() || count.imm < 1 || count.imm > 31 || !isPlainRegister(low) || !isPlainRegister(high))
+      return false;
+    const Operand left = Operand::immediate(isLeft ? count.imm : 32 - count.imm);
+    const Operand operands[] = {result, Operand::pt(), low, addend, high, left};
+    return become(Op::LEA_HI, operands, {}, &shift, "combined a funnel shift and an addition");
   }
 
   /// The register whose sign fills this word, if it still has that value here, and what computes the sign.

@@ -7,7 +7,7 @@ namespace orias::phases {
 
 /// Makes one instruction of this one and of the one that computes a source for it alone, where the chip has both in
 /// one (phase 75):
-/// - a shift to the right and a sum: LEA.HI, as in divisions by constants
+/// - a shift to the right and a sum: LEA.HI, as in divisions by constants; a rotation and a sum
 /// - a minimum or maximum of signed words that is limited to 0 from below: VIMNMX.RELU
 /// - a minimum or maximum of a sum of signed words: VIADDMNMX
 /// - both words of a sum, a comparison or a choice of pairs: IADD.64, ISETP.64, SEL.64 (`joinsPairs`)
