@@ -116,7 +116,8 @@ class Joiner {
     return false;
   }
 
-  /// A word of a pair that is shifted, or a rotated word, plus y: the high word of the pair that is shifted to the left.
+  /// A word of a pair that is shifted, or a rotated word, plus y: the high word of the pair that is shifted to the
+  /// left.
   bool addFunnelShift(Instr& shift, const Operand& addend, const Operand& result) {
     if (outer_.op != Op::IADD3 || isa::modAs<isa::ShiftType>(shift, Mod::ShiftType) != isa::ShiftType::U32)
       return false;
