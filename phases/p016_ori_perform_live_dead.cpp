@@ -1,5 +1,6 @@
 #include "ori/analysis/analyses.h"
 #include "ori/analysis/live_counter.h"
+#include "ori/results.h"
 #include "phases/phases.h"
 #include "phases/removable.h"
 #include "phases/texel_masks.h"
@@ -22,7 +23,7 @@ bool isRead(const ori::Function& function, const ori::Operand& result) {
 }
 
 bool isUnread(const ori::Function& function, const ori::Instr& instr) {
-  return isRemovableInPlace(instr) && std::ranges::none_of(instr.ops(), [&](const ori::Operand& o) {
+  return isRemovableInPlace(instr) && std::ranges::none_of(ori::resultSlots(instr), [&](const ori::Operand& o) {
            return o.isDef && o.isReg() && !o.isZeroReg() && (!o.isVirtual() || isRead(function, o));
          });
 }

@@ -4,6 +4,7 @@
 #include "encoder/isa/effects.h"
 #include "ori/analysis/analyses.h"
 #include "ori/analysis/convergence.h"
+#include "ori/results.h"
 #include "regalloc/products.h"
 #include "support/check.h"
 
@@ -275,7 +276,7 @@ void LiveRanges::build(File file, bool keepsUnread) {
     forEachUnitIn(liveness.liveOut(block->id), [&](std::uint32_t u) { begin(u, bottom); });
     for (Instr* instr = block->last; instr; instr = instr->prev) {
       const Point use = usePoint(*instr);
-      for (const Operand& o : instr->refs())
+      for (const Operand& o : ori::resultSlots(*instr))
         if (namesVirtual(o, file) && o.isDef && !dropped[o.reg])
           for (unsigned i = 0; i < registersOf(o); ++i) {
             const std::uint32_t u = firstUnit_[o.reg] + o.sub + i;
@@ -287,7 +288,7 @@ void LiveRanges::build(File file, bool keepsUnread) {
             units_[u].addBefore({use + 1, liveUntil[u]});
             liveUntil[u] = 0;
           }
-      for (const Operand& o : instr->refs())
+      for (const Operand& o : instr->isGuarded() ? instr->refs() : instr->ops())
         if (namesVirtual(o, file) && !o.isDef)
           for (unsigned i = 0; i < registersOf(o); ++i)
             begin(firstUnit_[o.reg] + o.sub + i, isFactor(*instr, o) ? use + 2 : use + 1);
