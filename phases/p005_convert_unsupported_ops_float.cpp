@@ -30,11 +30,12 @@
 //
 // The slow path of a quotient in f32: a = A 2^i and b = B 2^j with A and B in [1, 2), so t = (A / B) 2^k. q is A / B to
 // an ulp, S = RZ(q 2^k) has the precision of the result, and s = S 2^-k is exact. The last step adds the exact
-// remainder A - B s, times y and 2^k, to S, and rounds once. Its error before it is rounded is |A / B - s| |B y - 1|,
-// where the second factor is at most 2^-25 B. With u for the ulp of the result over 2^k, A / B differs from a midpoint
-// between two results by at least 2^-24 u / B, and |A / B - s| is u / 2 there, so the error is smaller than the
-// distance because B^2 < 4. The same holds for the results themselves, where the distance is 2^-23 u / B and |A / B -
-// s| at most u. |k| is cut at 200, far beyond overflow and underflow, so that 2^k is the product of two normal numbers.
+// remainder A - B s, divided by B to the nearest and times 2^k, to S, and rounds once. With u for the ulp of the result
+// over 2^k, a midpoint between two results is s + u / 2. Where a subnormal A / B is one, u / 2 is the remainder's
+// quotient, exactly. Elsewhere A / B differs from it by at least 2^-24 u / B > 2^-25 u, which is more than half an ulp
+// of a number below u / 2 or above: the remainder's quotient stays on its side. So it does at the results themselves, 0
+// and u, from which A / B differs by twice as much. |k| is cut at 200, far beyond overflow and underflow, so that 2^k
+// is the product of two normal numbers.
 
 namespace orias::phases {
 
@@ -127,7 +128,9 @@ Operand quotient32(const FloatMacro& m, Operand a, Operand b) {
   Operand truncated = e.fmul(e.fmul(q, p1), p2, isa::Rnd::RZ);
   Operand back = e.fmul(e.fmul(truncated, inverse(p2)), inverse(p1));
   Operand remainder = e.fma(sb.mantissa.negated(), back, sa.mantissa);
-  return e.fma(e.fmul(remainder, p1), e.fmul(y, p2), truncated, m.rounding);
+  Operand near = e.fmul(remainder, y);
+  Operand rest = e.fma(e.fma(sb.mantissa.negated(), near, remainder), y, near);
+  return e.fma(e.fmul(rest, p1), p2, truncated, m.rounding);
 }
 
 /// a / b for normal operands, flushed: rounded as if exponents had no bounds, so that the quotient of the mantissas is

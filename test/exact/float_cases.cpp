@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <iterator>
 #include <random>
 
@@ -54,11 +55,22 @@ class FloatCases final : public Cases {
   }
   std::uint32_t moderate() { return static_cast<std::uint32_t>(112 + random_() % 32) << 23 | mantissa(); }
 
-  /// A product, so that the quotient or root is a number or the middle of two.
+  /// A product, so that the quotient or root is a number or the middle of two, of subnormal numbers too.
   Case exact(std::uint64_t bits) {
     const std::uint64_t a = (bits >> 8 & 0xffffff) >> bits % 24 | 1, b = (bits >> 40) >> (bits >> 5 & 7) * 3 | 1;
     const float divisor = static_cast<float>(b);
+    if (!isRoot_ && bits >> 4 & 1) return exactSubnormal(bits);
     return {bitsOf(static_cast<float>(isRoot_ ? b * b : a * b)), bitsOf(divisor)};
+  }
+  /// A product times 2^n over a factor times 2^(n + 150): half of an odd number of the least subnormals.
+  Case exactSubnormal(std::uint64_t bits) {
+    constexpr int kLeast = -149, kLeastUp = 150, kMost = 100;
+    const unsigned size = bits % 23 + 1; // of the factor; 24 together
+    const std::uint64_t b = (bits >> 8 & 0xffffff) >> (24 - size) | 1, odd = (bits >> 32 & 0xffffff) >> size | 1;
+    const int n = kLeast + static_cast<int>((bits >> 56) % kMost);
+    const Case c{bitsOf(std::ldexp(static_cast<float>(odd * b), n)),
+                 bitsOf(std::ldexp(static_cast<float>(b), n + kLeastUp))};
+    return signs(static_cast<std::uint32_t>(c.first), static_cast<std::uint32_t>(c.second), bits >> 6);
   }
   Case near(std::uint64_t bits) {
     Case c = nearQuotient(0x800000 | mantissa(), 24 + (bits & 1), bits & 2 ? 1 : -1, bits >> 8);
