@@ -117,6 +117,13 @@ std::vector<std::uint32_t> clearRuns(const Webs& webs, const Placement& placemen
     isSpilled[w] = true;
     victims.push_back(w);
   };
+  // Runs that have been cleared for webs before.
+  struct Cleared {
+    Range where;
+    std::size_t base;
+    unsigned width;
+  };
+  std::vector<Cleared> cleared;
   for (std::uint32_t f : std::span(placement.failed).first(std::min(placement.failed.size(), kMaxRunsPerPass))) {
     const Web& web = webs.all[f];
     if (isSpilled[f] || web.width > budget.limit) continue;
@@ -141,17 +148,19 @@ std::vector<std::uint32_t> clearRuns(const Webs& webs, const Placement& placemen
     const SlotSet possible = freeSlots(fixed, budget, web);
     for (std::size_t base = 0; base < costs.size(); ++base)
       if (!possible[base]) costs[base] = kImpossible;
+    for (const Cleared& c : cleared)
+      if (wanted.overlaps(c.where)) addAt(static_cast<std::uint32_t>(c.base), c.width, kImpossible);
     std::size_t best = 0;
     for (std::size_t base = 0; base < costs.size(); base += web.align)
       if (costs[base] < costs[best]) best = base;
     if (web.weight == kImpossible && costs[best] == kImpossible) {
       // What stands in each run has to stay in some register: as many registers elsewhere make room for it.
       std::ranges::stable_sort(inTheWay, {}, byWeight);
-      unsigned cleared = 0;
+      unsigned freed = 0;
       for (const std::uint32_t w : inTheWay) {
-        if (cleared >= web.width || byWeight(w) == kImpossible) break;
+        if (freed >= web.width || byWeight(w) == kImpossible) break;
         spill(w);
-        cleared += webs.all[w].width;
+        freed += webs.all[w].width;
       }
       continue;
     }
@@ -161,6 +170,7 @@ std::vector<std::uint32_t> clearRuns(const Webs& webs, const Placement& placemen
     }
     for (std::uint32_t w : inTheWay)
       if (placement.slotOf[w] < best + web.width && best < placement.slotOf[w] + webs.all[w].width) spill(w);
+    cleared.push_back({std::move(wanted), best, web.width});
   }
   return victims;
 }

@@ -61,3 +61,14 @@ TEST_CASE("where each run has a temporary in it, others make room for those") {
   crowd.add(1, 3, 3);
   CHECK(crowd.victims() == std::vector<std::uint32_t>{4, 2});
 }
+
+TEST_CASE("webs that live together get a run each") {
+  Crowd crowd(4);
+  crowd.add(2, 9, kNoSlot);
+  crowd.add(2, 9, kNoSlot);
+  crowd.add(1, 1, 0);
+  crowd.add(1, 1, 1);
+  crowd.add(1, 2, 2);
+  crowd.add(1, 2, 3);
+  CHECK(crowd.victims() == std::vector<std::uint32_t>{2, 3, 4, 5});
+}
