@@ -52,7 +52,7 @@ constexpr double kFarFewer = 0.6;
 constexpr double kStoreCycles = 8, kReloadCycles = 64;
 /// The share of an order's length that no other warp hides.
 constexpr double kShareOfLength = 0.05;
-constexpr std::size_t kMaxLimits = 4; ///< limits that are tried for a region
+constexpr std::size_t kMaxLimits = 6; ///< limits that are tried for a region
 /// Orders leave up to so many registers of a class free where the allocator does not find a place for all values.
 constexpr unsigned kMostSlack = 15;
 /// Rematerialisation aims at so many registers below the class, one after the other: the allocator may not find a place
@@ -267,17 +267,29 @@ class PreScheduler {
     const bool needSpills = least > region.limits[kR];
     if (needSpills || least > ends.front())
       addCandidate(region, model, depthFirst(model), needSpills ? ~0u : static_cast<unsigned>(kFarFewer * least));
-    // The limits that are worth a try: from what any order needs to what the fastest one takes, next to the source's.
+    // The limits that are worth a try: from what any order needs to what the fastest one takes; of many, those with the
+    // most warps. In wide functions, the one next to the source order.
     std::vector<unsigned> tried;
     if (fixed_ != 0) tried.push_back(fixed_);
     for (unsigned end : ends)
       if (end >= region.leastRegisters() && end < most) tried.push_back(end);
-    std::ranges::stable_sort(tried, {},
-                             [&](unsigned end) { return end >= source[kR] ? end - source[kR] : source[kR] - end; });
+    if (isWide)
+      std::ranges::stable_sort(tried, {},
+                               [&](unsigned end) { return end >= source[kR] ? end - source[kR] : source[kR] - end; });
     if (tried.size() > (isWide ? 1 : kMaxLimits)) tried.resize(isWide ? 1 : kMaxLimits);
+    // A larger limit is not worth a try where an order within this one is as fast as any.
+    const auto isFast = [&](unsigned limit) {
+      unsigned shortest = ~0u, here = ~0u;
+      for (const Candidate& c : region.candidates) {
+        if (!isWithin(c.cost.peak, region.limits)) continue;
+        shortest = std::min(shortest, c.cost.length);
+        if (c.cost.peak[kR] <= limit) here = std::min(here, c.cost.length);
+      }
+      return here != ~0u && here <= (1 + kGainForOrder) * shortest;
+    };
     for (unsigned limit : tried)
       for (const RegionCounts& limits : bases)
-        if (!isSettled(limit)) addBoth(limits, limit);
+        if (!isSettled(limit) && !isFast(limit)) addBoth(limits, limit);
     if (isWide) return;
     for (unsigned limit : tried)
       if (!isSettled(limit)) addFilled(region, model, limit);
@@ -357,7 +369,7 @@ class PreScheduler {
   /// too much the next class.
   bool apply(unsigned limit) {
     bool changed = false;
-    for (;; limit = classes_.end(limit + 1)) {
+    for (;; limit = nextLimit(limit)) {
       slack_ = 0;
       fits_ = true;
       changed |= applyBest(limit);
@@ -380,6 +392,16 @@ class PreScheduler {
       if (fits_ || fixed_ != 0) return changed;
       if (mayRecompute() && makeRoom(limit)) return true;
     }
+  }
+
+  /// That of the next class.
+  unsigned nextLimit(unsigned limit) {
+    const unsigned next = classes_.end(limit + 1);
+    context_.remarks.did(regions_.front().place.instrs.front(),
+                         fmt::format("scheduled for {} registers, {:.0f} warps: no place for all values in {}", next,
+                                     classes_.warps(next), limit),
+                         next);
+    return next;
   }
 
   bool applyBest(unsigned limit) {

@@ -84,7 +84,8 @@ class Allocator {
     if (hasCalls_ || hasQuadTextures_ || changesCounts_ || isCallable(function_)) return true;
     code_ = std::make_shared<const NumberedCode>(function_);
     const LiveRanges ranges(code_, File::R);
-    const Webs webs = buildWebs(function_, File::R, ranges, {true, state_.unspillable, {}});
+    Webs webs = buildWebs(function_, File::R, ranges, {true, state_.unspillable, {}});
+    addPredicatesTo(webs);
     if (state_.usesFrame) ++registers; // the stack pointer's
     const SlotBudget budget = budgetOf(File::R, registers, {}, {});
     if (mostOccupied(webs, ranges.pointCount(), registers, {}) + (state_.usesFrame ? 1 : 0) > registers) return false;
@@ -127,6 +128,18 @@ class Allocator {
   }
 
  private:
+  /// Predicates for which there is no register wait in those of file R, or are computed again from what these hold.
+  void addPredicatesTo(Webs& registers) {
+    const LiveRanges ranges(code_, File::P);
+    const unsigned limit = usable(File::P, limitOf(File::P));
+    if (ranges.mostLive() <= limit) return;
+    const Webs webs = buildWebs(function_, File::P, ranges, {true, state_.unspillable, {}});
+    std::vector<std::uint32_t> victims = chooseSpills(webs, limit, {});
+    Recomputation recomputation(function_, File::P, ranges, state_);
+    recomputation.choose(webs, victims);
+    recomputation.addTo(registers, webs, victims);
+  }
+
   void reportFaults(const std::vector<std::string>& faults) const {
     if (faults.empty()) return;
     std::string message = fmt::format("wrong register allocation in '{}':", function_.name());

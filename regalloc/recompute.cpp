@@ -8,6 +8,7 @@
 #include "ori/fixed_registers.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace orias::regalloc {
 
@@ -238,6 +239,31 @@ bool Recomputation::dominatesReads(VRegId value, const Instr& definition) {
   function_.forEachUse(
       value, [&](const Operand& use) { isFit = isFit && use.owner->block && dominates(definition, *use.owner); });
   return isFit;
+}
+
+void Recomputation::addTo(Webs& registers, const Webs& webs, std::span<const std::uint32_t> victims) {
+  for (const std::uint32_t w : victims) {
+    Range where;
+    for (const Range& r : webs.all[w].components)
+      where.unite(r);
+    if (where.empty()) continue;
+    const auto& members = webs.all[w].members;
+    const std::optional<Recipe> again = members.size() == 1 ? recipe(members.front().first) : std::nullopt;
+    if (!again) {
+      Web waiting;
+      waiting.weight = waiting.spillCost = std::numeric_limits<double>::infinity();
+      waiting.start = where.start();
+      waiting.components.push_back(std::move(where));
+      registers.all.push_back(std::move(waiting));
+      continue;
+    }
+    forEachSource(*again, [&](const IsaOperand& o) {
+      if (!o.isVirtual() || !o.isReg(File::R) || registers.webOf[o.reg] == ~0u) return;
+      Web& read = registers.all[registers.webOf[o.reg]];
+      for (unsigned c = 0; c < o.width; ++c)
+        read.components[registers.offsetOf[o.reg] + o.sub + c].unite(where);
+    });
+  }
 }
 
 Recomputation::Longer Recomputation::longerLives(VRegId value, const Recipe& recipe) {

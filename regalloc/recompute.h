@@ -5,6 +5,7 @@
 #include "regalloc/spill.h"
 
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace orias::regalloc {
@@ -45,6 +46,9 @@ class Recomputation {
   void choose(const Webs& webs, std::vector<std::uint32_t>& victims);
   /// How a value that has been chosen is computed; nothing if it was not, or if a definition has changed since.
   std::optional<Recipe> recipe(ori::VRegId value);
+  /// What becomes of victims, as webs of file R: a register in which each waits, or, if it is computed again, longer
+  /// lives of what its recipe reads. For estimates: a victim counts where it is live now.
+  void addTo(Webs& registers, const Webs& webs, std::span<const std::uint32_t> victims);
 
  private:
   /// Registers that would live longer, if any read the recipe's operands at the reads of the value.

@@ -37,6 +37,15 @@ TEST_CASE("cache operators are orders and priorities") {
                 {"STG.E.STRONG.SYS", "STG.E.EF"}));
 }
 
+TEST_CASE("what a guarded store writes is put together without the guard") {
+  const std::string text = lowered("@%p1 st.global.v2.u32 [%rd1], {%r1, %r2}; @%p1 st.shared.u32 [%r3], 7;");
+  CAPTURE(text);
+  CHECK(text.find("COPY %r") != std::string::npos);
+  CHECK(text.find("@%p0 COPY") == std::string::npos);
+  CHECK(text.find("@%p0 MOV") == std::string::npos);
+  CHECK(inOrder(text, {"@%p0 STG.E.64", "@%p0 STS"}));
+}
+
 TEST_CASE("a signed parameter is extended to a wide register") {
   CHECK(inOrder(lowered("ld.param.s32 %rd1, [n];"), {"LDC %", "SHF.R.S32.HI"}));
 }

@@ -513,3 +513,16 @@ TEST_CASE("a reload stays where the paths before it disagree") {
   const std::string behind = text.substr(text.find("S2R "));
   CHECK(countOf(behind, "LDL ") == 2); // one on the side, one behind it for both reads
 }
+
+TEST_CASE("the question whether registers are enough counts predicates that wait in them") {
+  // Of ten predicates three or four have no register, and what they were compared from is gone.
+  std::string body = ".L0:\nS2R %r0, SR_TID.X;\n";
+  for (unsigned i = 0; i < 10; ++i)
+    body += fmt::format("LDS %r{0}, [%r0+{1}];\nISETP.LT.AND %p{2}, PT, %r{0}, 5, PT;\n", i + 1, 4 * i, i + 20);
+  for (unsigned i = 0; i < 10; ++i)
+    body += fmt::format("@%p{} STS [%r0+{}], %r0;\n", i + 20, 64 + 4 * i);
+  const auto module = ori::test::kernel(body + "EXIT;\n");
+  ori::Function& function = *module->functions.front();
+  CHECK(!fitsRegisters(function, 3, Search::Thorough));
+  CHECK(fitsRegisters(function, 7, Search::Thorough));
+}
