@@ -309,15 +309,15 @@ void loadFrom(FunctionLowering& f, const Instruction& i, const Form& written) {
   const IsaOperand descriptor = descriptorFor(f, i, form, space);
   Address a = isClusterShared(form) ? clusterAddress(f, ops[1]) : f.address(ops[1], space);
   auto to = elements(f, ops[0]);
-  if (bytes >= 4 && to.size() == 1) {
-    IsaOperand d = f.dest(*to[0]);
-    emitLoad(f, form, space, bytes == 4 ? ori::component(d, 0) : d, descriptor, a, 0, memSize(type, bytes));
-    widen(f, d, type);
-    return;
-  }
-  if (bytes < 4 && to.size() == 1) {
-    IsaOperand d = f.dest(*to[0]);
-    emitLoad(f, form, space, ori::component(d, 0), descriptor, a, 0, memSize(type, bytes));
+  if (to.size() == 1) {
+    const IsaOperand d = f.dest(*to[0]);
+    const unsigned words = std::max(1u, bytes / 4);
+    // A register of its own has two values, that of the guarded load and the old one. The result has one.
+    const bool keepsOld = i.guard != RegisterId::None && d.width == words && !to[0]->is(OperandKind::Sink);
+    const IsaOperand loaded = keepsOld ? f.newR(words) : ori::component(d, 0, words);
+    if (keepsOld) copyWords(f, std::span(to).first(1), loaded, words, CopyWords::ToRun);
+    emitLoad(f, form, space, loaded, descriptor, a, 0, memSize(type, bytes));
+    if (keepsOld) copyWords(f, std::span(to).first(1), loaded, words, CopyWords::FromRun);
     widen(f, d, type);
     return;
   }

@@ -46,6 +46,12 @@ TEST_CASE("what a guarded store writes is put together without the guard") {
   CHECK(inOrder(text, {"@%p0 STG.E.64", "@%p0 STS"}));
 }
 
+TEST_CASE("a guarded load has a register of its own, so that its result has one value") {
+  const std::string text = lowered("@%p1 ld.global.u32 %r1, [%rd1]; @%p1 ld.shared.u16 %h1, [%r3];");
+  CAPTURE(text);
+  CHECK(inOrder(text, {"COPY %r6, %r1;", "@%p0 LDG.E %r6", "COPY %r1, %r6;", "COPY", "@%p0 LDS.U16", "COPY"}));
+}
+
 TEST_CASE("a signed parameter is extended to a wide register") {
   CHECK(inOrder(lowered("ld.param.s32 %rd1, [n];"), {"LDC %", "SHF.R.S32.HI"}));
 }
