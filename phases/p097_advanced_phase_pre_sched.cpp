@@ -52,7 +52,9 @@ constexpr double kFarFewer = 0.6;
 constexpr double kStoreCycles = 8, kReloadCycles = 64;
 /// The share of an order's length that no other warp hides.
 constexpr double kShareOfLength = 0.05;
-constexpr std::size_t kMaxLimits = 6; ///< limits that are tried for a region
+/// Limits that are tried for a region, and further ones below what its orders need.
+constexpr std::size_t kMaxLimits = 6;
+constexpr unsigned kMaxFurther = 4;
 /// Orders leave up to so many registers of a class free where the allocator does not find a place for all values.
 constexpr unsigned kMostSlack = 15;
 /// Rematerialisation aims at so many registers below the class, one after the other: the allocator may not find a place
@@ -291,6 +293,17 @@ class PreScheduler {
       for (const RegionCounts& limits : bases)
         if (!isSettled(limit) && !isFast(limit)) addBoth(limits, limit);
     if (isWide) return;
+    // The orders with the fewest registers are not those that keep to a limit best: further classes, as long as one is
+    // reached.
+    for (unsigned i = 0; i < kMaxFurther && fixed_ == 0; ++i) {
+      const auto behind = std::ranges::lower_bound(ends, region.leastRegisters());
+      if (behind == ends.begin()) break;
+      const unsigned limit = *std::prev(behind);
+      for (const RegionCounts& limits : bases)
+        addBoth(limits, limit);
+      if (region.leastRegisters() > limit) break;
+      tried.push_back(limit);
+    }
     for (unsigned limit : tried)
       if (!isSettled(limit)) addFilled(region, model, limit);
   }
