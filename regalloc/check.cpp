@@ -499,7 +499,7 @@ class Checker {
           continue;
         }
         holdings.forget(u);
-        holdings.clear(l);
+        if (!copiesItself(instr, i)) holdings.clear(l);
         if (plainCopy && i < copied_.size())
           for (Unit other : copied_[i])
             if (other != u) holdings.add(l, other);
@@ -515,6 +515,15 @@ class Checker {
     for (const Operand& o : instr.refs())
       if (o.isReg() && o.isDef && namesVirtual(o) && (o.file == File::P || o.file == File::UP))
         holdings.forgetGuard(unitOf(o, 0));
+  }
+
+  /// A guarded copy from a location to the same one, for which all lanes keep what is there.
+  bool copiesItself(const Instr& instr, unsigned word) const {
+    if (instr.op != ori::Op::COPY || !instr.isGuarded() || !instr.op_(1).isReg() || !namesVirtual(instr.op_(1)))
+      return false;
+    const ori::Operand &to = instr.op_(0), &from = instr.op_(1);
+    return !from.neg() && !from.abs() && !from.inverted() && word < from.width && hasPlace(to) && hasPlace(from) &&
+           locationOf(to, word) == locationOf(from, word);
   }
 
   /// The guard of an instruction; nothing if no register tells it.

@@ -72,9 +72,10 @@ struct CopyPair {
   double weight;
 };
 
-/// Copies between whole or parts of virtual registers that may share their places.
+/// Copies between whole or parts of virtual registers that may share their places. Where a guard is false and the
+/// result undefined, it may as well be the source.
 bool isPlainCopy(const Instr& instr, File file) {
-  if (instr.op != ori::Op::COPY || instr.isGuarded()) return false;
+  if (instr.op != ori::Op::COPY || (instr.isGuarded() && !instr.hasUndefinedRest)) return false;
   const Operand &to = instr.op_(0), &from = instr.op_(1);
   if (!to.isReg(file) || !from.isReg(file) || !to.isVirtual() || !from.isVirtual()) return false;
   return !to.neg() && !from.neg() && !from.inverted() && !from.abs() && to.width == from.width;

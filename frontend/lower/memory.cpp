@@ -372,17 +372,13 @@ void storeTo(FunctionLowering& f, const Instruction& i, const Form& written) {
   const IsaOperand descriptor = descriptorFor(f, i, form, space);
   Address a = isClusterShared(form) ? clusterAddress(f, ops[0]) : f.address(ops[0], space);
   auto from = elements(f, ops[1]);
-  // What is stored is put together without the guard of the instruction: several stores may share it.
   if (from.size() == 1) {
-    f.b().setGuard(IsaOperand::pt());
     Value v = f.source(*from[0], type);
     IsaOperand data = bytes <= 4 ? f.inReg(v.word(0)) : f.inReg(v);
-    f.b().setGuard(f.guard());
     emitStore(f, form, space, data, descriptor, a, 0, memSize(Type::B8, bytes));
     return;
   }
   for (const Piece& piece : pieces(bytes, static_cast<unsigned>(from.size()), 16)) {
-    f.b().setGuard(IsaOperand::pt());
     const unsigned pieceBytes = piece.count * bytes;
     IsaOperand run = f.newR(std::max(1u, pieceBytes / 4));
     if (bytes >= 4) {
@@ -410,7 +406,6 @@ void storeTo(FunctionLowering& f, const Instruction& i, const Form& written) {
         }
       }
     }
-    f.b().setGuard(f.guard());
     emitStore(f, form, space, run, descriptor, a, piece.first * bytes, memSize(Type::B8, pieceBytes));
   }
 }

@@ -37,15 +37,6 @@ TEST_CASE("cache operators are orders and priorities") {
                 {"STG.E.STRONG.SYS", "STG.E.EF"}));
 }
 
-TEST_CASE("what a guarded store writes is put together without the guard") {
-  const std::string text = lowered("@%p1 st.global.v2.u32 [%rd1], {%r1, %r2}; @%p1 st.shared.u32 [%r3], 7;");
-  CAPTURE(text);
-  CHECK(text.find("COPY %r") != std::string::npos);
-  CHECK(text.find("@%p0 COPY") == std::string::npos);
-  CHECK(text.find("@%p0 MOV") == std::string::npos);
-  CHECK(inOrder(text, {"@%p0 STG.E.64", "@%p0 STS"}));
-}
-
 TEST_CASE("a guarded load has a register of its own, so that its result has one value") {
   const std::string text = lowered("@%p1 ld.global.u32 %r1, [%rd1]; @%p1 ld.shared.u16 %h1, [%r3];");
   CAPTURE(text);

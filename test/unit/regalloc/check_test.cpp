@@ -6,6 +6,8 @@
 #include "regalloc/spill.h"
 #include "regalloc/webs.h"
 
+#include <fmt/format.h>
+
 using namespace orias;
 using namespace orias::regalloc;
 using namespace orias::regalloc::test;
@@ -148,6 +150,32 @@ TEST_CASE("definitions under a predicate and its complement are one definition")
   CHECK(contains(Plan(body("@!%p4"), {0, 1, 0, 1, 1}).all(), "STS"));
   CHECK(contains(Plan(body("@!%p2", " MOV %r3, 5;\n STS [%r3], %r3;\n"), {0, 1, 0, 1, 1}).all(), "STS"));
   CHECK(contains(Plan(body("@!%p2", " ISETP.LT.U32.AND %p2, PT, %r0, 7, PT;\n"), {0, 1, 0, 1, 1}).all(), "STS"));
+}
+
+TEST_CASE("a guarded copy with an undefined rest may share the register of what it copies") {
+  const auto body = [](std::string_view rest) {
+    return fmt::format(".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.AND %p1, PT, %r0, 5, PT;\n LDS %r2, [%r0];\n"
+                       " @%p1 COPY %r3, %r2{};\n @%p1 STS [%r0], %r3;\n STS [%r0], %r2;\n EXIT;\n",
+                       rest);
+  };
+  CHECK(Plan(body(" {undef}"), {0, 0, 1, 1}).all() == "");
+  CHECK(Plan(body(" {undef}"), {0, 0, 1, 2}).all() == "");
+  // In the register of another value it overwrites that where the guard holds.
+  CHECK(contains(Plan(body(" {undef}"), {0, 0, 1, 0}).all(), "STS"));
+}
+
+TEST_CASE("copies of a value under a guard take no registers of their own") {
+  const auto module = ori::test::kernel(
+      "  reg %r4:2, %r5:2;\n.L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.AND %p1, PT, %r0, 5, PT;\n LDS %r2, [%r0];\n LDS %r3, "
+      "[%r0+4];\n"
+      " @%p1 COPY %r4.0, %r2 {undef};\n @%p1 COPY %r4.1, %r3 {undef};\n @%p1 STS.64 [%r0], %r4:2;\n"
+      " @%p1 COPY %r5.0, %r2 {undef};\n @%p1 COPY %r5.1, %r3 {undef};\n @%p1 STS.64 [%r0+8], %r5:2;\n EXIT;\n");
+  ori::Function& function = *module->functions.front();
+  const LiveRanges ranges(function, File::R);
+  const Webs webs = buildWebs(function, File::R, ranges, {});
+  CHECK(webs.webOf[4] == webs.webOf[2]);
+  CHECK(webs.webOf[5] == webs.webOf[3]);
+  CHECK(webs.all.size() == 2);
 }
 
 TEST_CASE("a guarded definition with an undefined rest needs no old value") {
