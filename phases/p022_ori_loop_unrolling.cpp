@@ -796,11 +796,12 @@ class Level {
 
 } // namespace
 
-/// Phase 22. Comparisons of 64-bit counters become ones of 32 bits where they can. Loops whose number of rounds is
-/// known are written out: whole, or several rounds at a time where that number is a multiple. The tests between the
-/// rounds go; the counter becomes constants in phase 29. Where the program counts the rounds, several at a time run as
-/// long as so many are left, and the loop as it was does the rest; if it loads, two of the rest run together where
-/// there are two. A NOP in a loop stands for `.pragma "nounroll"`; all of them go here.
+/// Phase 22. Comparisons of 64-bit counters become ones of 32 bits where they can, and short arms of innermost loops
+/// straight code. Loops whose number of rounds is known are written out: whole, or several rounds at a time where that
+/// number is a multiple. The tests between the rounds go; the counter becomes constants in phase 29. Where the program
+/// counts the rounds, several at a time run as long as so many are left, and the loop as it was does the rest; if it
+/// loads, two of the rest run together where there are two. A NOP in a loop stands for `.pragma "nounroll"`; all of
+/// them go here.
 bool oriLoopUnrolling(ori::Function& function, PhaseContext& context) {
   if (function.analyses().loops().all().empty() && !function.everHad(Op::NOP)) return false;
   bool changed = narrowCounters(function, context.remarks);
