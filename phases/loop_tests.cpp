@@ -32,7 +32,7 @@ class Orienter {
   bool run() {
     bool changed = false;
     for (LoopId loop = 0; loop < loops_.all().size(); ++loop) {
-      // Such loops are not unrolled, and phase 74 finds a uniform place for both operands as they are.
+      // Most such loops are not unrolled, and phase 74 finds a uniform place for both operands as they are.
       if (synchronizes(function_, loops_, loop)) continue;
       for (const auto& [from, to] : loops_.exits(loop)) {
         const Instr* branch = ori::plainBranch(*function_.block(from));

@@ -342,35 +342,13 @@ class Level {
     return constantRegisters(function_, loops_, open);
   }
 
-  /// Whether all lanes that are in the loop exchange values by the same instruction of the same copy: no branch divides
-  /// them, or none that leads on to another iteration, and they are together again where they exchange.
-  bool exchangesTogether(LoopId id) const {
-    const ori::Divergence& divergence = function_.analyses().divergence();
-    bool isDivided = false, needsUniform = false;
-    for (const ori::BlockId b : loops_.blocks(id)) {
-      isDivided |= divergence.branchesApart(b);
-      for (const Instr& instr : *function_.block(b)) {
-        if (!isa::desc(instr.op).has(isa::Flag::Convergent) || instr.op == Op::BRA) continue;
-        if (instr.op != Op::SHFL && instr.op != Op::WARPSYNC_ALL) return false;
-        needsUniform |= !divergence.isUniformBlock(b);
-      }
-    }
-    if (!isDivided) return true;
-    const auto isTogether = [&](ori::BlockId b) {
-      return divergence.isUniformBlock(b) && !divergence.branchesApart(b);
-    };
-    const std::vector<ori::BlockId>& latches = loops_.loop(id).latches;
-    return !needsUniform && latches.size() == 1 && isTogether(latches.front()) &&
-           std::ranges::all_of(loops_.exits(id), [&](const auto& exit) { return isTogether(exit.first); });
-  }
-
   /// Why the rounds of a loop cannot be written out with the rest behind them; null when they can. Sets the test.
   const char* whyNotCounted(const ori::Loop& loop, Plan& plan) {
     if (context_.knobs.get(Knob::LoopUnrollMaxTrips) == 0 || context_.knobs.get(Knob::LoopUnrollCounted) == 0)
       return "not unrolled: the trip count is unknown or too large";
     if (isRest_[loop.header]) return "not unrolled: the loop is a remainder loop";
     if (entryOf(plan.loop) == ori::kNoId) return "not unrolled: the loop has several entries";
-    if (synchronizes(function_, loops_, plan.loop) && !exchangesTogether(plan.loop))
+    if (synchronizes(function_, loops_, plan.loop) && !exchangesTogether(function_, loops_, plan.loop))
       return "not unrolled: the loop has a warp-level synchronization";
     for (const auto& [from, to] : loops_.exits(plan.loop)) {
       if (from != loop.latches[0]) continue;

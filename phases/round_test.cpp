@@ -1,6 +1,7 @@
 #include "phases/round_test.h"
 
 #include "encoder/isa/desc.h"
+#include "ori/analysis/analyses.h"
 
 #include <algorithm>
 
@@ -57,6 +58,24 @@ bool synchronizes(const ori::Function& function, const ori::Loops& loops, ori::L
     for (const Instr& instr : *function.block(block))
       if (isa::desc(instr.op).has(isa::Flag::Convergent) && instr.op != Op::BRA) return true;
   return false;
+}
+
+bool exchangesTogether(const ori::Function& function, const ori::Loops& loops, ori::LoopId loop) {
+  const ori::Divergence& divergence = function.analyses().divergence();
+  bool isDivided = false, needsUniform = false;
+  for (const ori::BlockId b : loops.blocks(loop)) {
+    isDivided |= divergence.branchesApart(b);
+    for (const Instr& instr : *function.block(b)) {
+      if (!isa::desc(instr.op).has(isa::Flag::Convergent) || instr.op == Op::BRA) continue;
+      if (instr.op != Op::SHFL && instr.op != Op::WARPSYNC_ALL) return false;
+      needsUniform |= !divergence.isUniformBlock(b);
+    }
+  }
+  if (!isDivided) return true;
+  const auto isTogether = [&](ori::BlockId b) { return divergence.isUniformBlock(b) && !divergence.branchesApart(b); };
+  const std::vector<ori::BlockId>& latches = loops.loop(loop).latches;
+  return !needsUniform && latches.size() == 1 && isTogether(latches.front()) &&
+         std::ranges::all_of(loops.exits(loop), [&](const auto& exit) { return isTogether(exit.first); });
 }
 
 std::optional<std::uint32_t> constantOf(const Operand& o) {

@@ -40,8 +40,14 @@ struct RoundTest {
 /// What wrote a register last before an instruction of the same block; null if nothing did.
 ori::Instr* writerBefore(const ori::Instr& instr, ori::VRegId reg);
 
-/// Whether lanes wait for each other in the loop, other than by branches. Phase 22 does not count its iterations then.
+/// Whether lanes wait for each other in the loop, other than by branches. Phase 22 does not count its iterations then,
+/// unless they exchange together.
 bool synchronizes(const ori::Function& function, const ori::Loops& loops, ori::LoopId loop);
+
+/// Whether lanes wait for each other by SHFL and WARPSYNC.ALL only, and all that are in the loop exchange values by the
+/// same instruction of the same copy of it: no branch divides them, or none that leads on to another iteration, and
+/// they are together again where they exchange.
+bool exchangesTogether(const ori::Function& function, const ori::Loops& loops, ori::LoopId loop);
 
 /// The number that an operand stands for.
 std::optional<std::uint32_t> constantOf(const isa::Operand& operand);
