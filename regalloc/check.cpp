@@ -459,10 +459,7 @@ class Checker {
       stepSpill(instr, *move, holdings);
       return;
     }
-    const bool plainCopy = instr.op == ori::Op::COPY && !instr.isGuarded() && instr.op_(1).isReg() &&
-                           namesVirtual(instr.op_(1)) && namesVirtual(instr.op_(0)) &&
-                           instr.op_(0).file == instr.op_(1).file && !instr.op_(1).neg() && !instr.op_(1).abs() &&
-                           !instr.op_(1).inverted();
+    const bool plainCopy = !instr.isGuarded() && copiesAsItIs(instr);
     if (isCall(instr)) forgetAtCall(instr, holdings);
     copied_.clear();
     words_.clear();
@@ -517,13 +514,18 @@ class Checker {
         holdings.forgetGuard(unitOf(o, 0));
   }
 
+  /// A copy of a register to one of its file, without a change.
+  bool copiesAsItIs(const Instr& instr) const {
+    if (instr.op != ori::Op::COPY) return false;
+    const Operand &to = instr.op_(0), &from = instr.op_(1);
+    return from.isReg() && namesVirtual(from) && namesVirtual(to) && to.file == from.file && !from.neg() &&
+           !from.abs() && !from.inverted();
+  }
   /// A guarded copy from a location to the same one, for which all lanes keep what is there.
   bool copiesItself(const Instr& instr, unsigned word) const {
-    if (instr.op != ori::Op::COPY || !instr.isGuarded() || !instr.op_(1).isReg() || !namesVirtual(instr.op_(1)))
-      return false;
-    const ori::Operand &to = instr.op_(0), &from = instr.op_(1);
-    return !from.neg() && !from.abs() && !from.inverted() && word < from.width && hasPlace(to) && hasPlace(from) &&
-           locationOf(to, word) == locationOf(from, word);
+    if (!instr.isGuarded() || !copiesAsItIs(instr)) return false;
+    const Operand &to = instr.op_(0), &from = instr.op_(1);
+    return word < from.width && hasPlace(to) && hasPlace(from) && locationOf(to, word) == locationOf(from, word);
   }
 
   /// The guard of an instruction; nothing if no register tells it.
