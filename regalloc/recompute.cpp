@@ -243,9 +243,7 @@ bool Recomputation::dominatesReads(VRegId value, const Instr& definition) {
 
 void Recomputation::addTo(Webs& registers, const Webs& webs, std::span<const std::uint32_t> victims) {
   for (const std::uint32_t w : victims) {
-    Range where;
-    for (const Range& r : webs.all[w].components)
-      where.unite(r);
+    Range where = envelope(webs.all[w]);
     if (where.empty()) continue;
     const auto& members = webs.all[w].members;
     const std::optional<Recipe> again = members.size() == 1 ? recipe(members.front().first) : std::nullopt;

@@ -50,22 +50,17 @@ struct Event {
 };
 
 /// Registers that a web occupies at its widest; a run with gaps still needs the whole run.
-std::vector<Segment> envelope(const Web& web) {
-  Range all;
-  for (const Range& r : web.components)
-    all.unite(r);
-  return {all.segments().begin(), all.segments().end()};
-}
-
 } // namespace
 
 std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, const PointLimits& limits) {
   std::vector<Event> events;
-  for (std::uint32_t w = 0; w < webs.all.size(); ++w)
-    for (Segment s : envelope(webs.all[w])) {
+  for (std::uint32_t w = 0; w < webs.all.size(); ++w) {
+    const Range where = envelope(webs.all[w]);
+    for (Segment s : where.segments()) {
       events.push_back({s.start, true, w});
       events.push_back({s.end, false, w});
     }
+  }
   // What is not to be had somewhere is taken there, by webs behind all others.
   const auto webCount = static_cast<std::uint32_t>(webs.all.size());
   for (std::uint32_t i = 0; i < limits.size(); ++i)
@@ -127,9 +122,7 @@ std::vector<std::uint32_t> clearRuns(const Webs& webs, const Placement& placemen
   for (std::uint32_t f : std::span(placement.failed).first(std::min(placement.failed.size(), kMaxRunsPerPass))) {
     const Web& web = webs.all[f];
     if (isSpilled[f] || web.width > budget.limit) continue;
-    Range wanted;
-    for (const Range& r : web.components)
-      wanted.unite(r);
+    Range wanted = envelope(web);
     inTheWay.clear();
     for (std::uint32_t w = 0; w < webs.all.size(); ++w)
       if (placement.slotOf[w] != kNoSlot && !isSpilled[w] &&

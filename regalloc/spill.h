@@ -31,7 +31,8 @@ struct SpillState {
 std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, const PointLimits& limits);
 
 /// The webs to spill where the pressure is within the limit, but `placement` found no aligned run for some webs: for
-/// each of them, the webs in the run that costs least to clear, or the web itself. Where each run has a temporary of
+/// each of them, the webs in the run that costs least to clear, another one than those of the webs before that live at
+/// the same time, or the web itself. Where each run has a temporary of
 /// spill code, as many other registers.
 std::vector<std::uint32_t> clearRuns(const Webs& webs, const Placement& placement, const SlotBudget& budget);
 

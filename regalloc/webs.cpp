@@ -168,6 +168,13 @@ int modulo(int a, int m) {
 
 } // namespace
 
+Range envelope(const Web& web) {
+  Range all;
+  for (const Range& r : web.components)
+    all.unite(r);
+  return all;
+}
+
 double weightOf(const ori::Instr& instr) {
   static constexpr auto kWeights = [] {
     std::array<double, 7> weights{1};

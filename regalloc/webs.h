@@ -18,6 +18,9 @@ struct Web {
   Point start = 0;
 };
 
+/// Where any register of the run is occupied.
+Range envelope(const Web& web);
+
 /// The webs of one register file.
 struct Webs {
   std::vector<Web> all;
