@@ -47,6 +47,8 @@ constexpr double kGainForOrder = 0.02;
 /// An order that finishes one tree of operands after the other is taken along where it needs at most this share of the
 /// registers of all others.
 constexpr double kFarFewer = 0.6;
+/// And one that does so from the last instruction to the first, where it needs at most this share.
+constexpr double kFewerByTrees = 0.8;
 /// What spill code makes an order longer by: a reload stands in front of its reader, which waits for it (observed on
 /// the emulator: 50 to 120 cycles for each).
 constexpr double kStoreCycles = 8, kReloadCycles = 64;
@@ -261,8 +263,15 @@ class PreScheduler {
       most = std::max(most, c.cost.peak[kR]);
     if (fixed_ == 0 && most <= ends.front()) return;
     const RegionCounts none = withoutRegisters(region.limits);
-    const unsigned fewest = add(pressureAware(model, none));
-    if (add(pressureAware(model, none, WhenShort::SourceOrder)) < fewest) whenShort = WhenShort::SourceOrder;
+    unsigned fewest = add(pressureAware(model, none));
+    if (const unsigned other = add(pressureAware(model, none, WhenShort::SourceOrder)); other < fewest) {
+      whenShort = WhenShort::SourceOrder;
+      fewest = other;
+    }
+    const auto far = static_cast<unsigned>(kFewerByTrees * fewest);
+    if (fewest > ends.front() &&
+        addCandidate(region, model, pressureAware(model, none, WhenShort::NewestReady), far) <= far)
+      whenShort = WhenShort::NewestReady;
     add(latencyFirst(model, none));
     // The other orders keep more results under way: where they need spills, or far more registers than this one.
     const unsigned least = region.leastRegisters();

@@ -95,6 +95,16 @@ class ReadyList {
   std::vector<std::uint32_t> nodes_;
 };
 
+/// By node, how many barriers are in front of it: instructions without registers, whose place the dependences of memory
+/// decide.
+std::vector<int> barriersBefore(const ScheduleRegion& region) {
+  std::vector<int> count(region.instrs.size(), 0);
+  for (std::uint32_t n = 0; n < count.size(); ++n)
+    for (const Dependence& d : region.predecessors(n))
+      count[n] = std::max(count[n], count[d.to] + (region.values.refs(d.to).empty() ? 1 : 0));
+  return count;
+}
+
 /// List scheduling in either direction. `edgesOf(node)` are the dependences that lead on, `open` counts those that a
 /// node waits for.
 template <typename Pressure, typename EdgesOf>
@@ -106,8 +116,18 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
   std::vector<unsigned> earliest(open.size(), 0);
   std::array<unsigned, 16> pipeFree{};
   ReadyList ready(path);
+  const bool inSourceOrder = whenShort == WhenShort::SourceOrder, isNewestFirst = whenShort == WhenShort::NewestReady;
+  std::vector<int> barriers, readySince; // of NewestReady
+  if (isNewestFirst) {
+    barriers = barriersBefore(region);
+    readySince.resize(open.size());
+  }
+  auto add = [&, count = 0](std::uint32_t n) mutable {
+    ready.add(n);
+    if (isNewestFirst) readySince[n] = count++;
+  };
   for (std::uint32_t n = 0; n < open.size(); ++n)
-    if (open[n] == 0) ready.add(n);
+    if (open[n] == 0) add(n);
   Order order;
   order.reserve(open.size());
   for (unsigned now = 0; order.size() < open.size(); ++now) {
@@ -132,14 +152,14 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
       }
     } else {
       cost.update(pressure.live(), limits);
-      const bool inSourceOrder = whenShort == WhenShort::SourceOrder;
       const auto costOf = [&](std::uint32_t n) {
         const int own = cost.of(pressure.change(n));
-        return inSourceOrder ? std::min(own, 0) : own;
+        return inSourceOrder || isNewestFirst ? std::min(own, 0) : own;
       };
       // Compared from left to right; smaller is better.
       using Score = std::tuple<int, int, int, int>;
       const auto scoreOf = [&](std::uint32_t n, int own) {
+        if (isNewestFirst) return Score(-barriers[n], own, -readySince[n], 0);
         if (inSourceOrder && own == 0) return Score(0, -static_cast<int>(n), 0, 0);
         const RegionChange& change = pressure.change(n);
         return Score(own, static_cast<int>(waitOf(n)), -static_cast<int>(path[n]),
@@ -148,7 +168,7 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
       Score bestScore = scoreOf(candidates[0], costOf(candidates[0]));
       for (std::size_t i = 1; i < candidates.size(); ++i) {
         const int own = costOf(candidates[i]);
-        if (own > std::get<0>(bestScore)) continue;
+        if (!isNewestFirst && own > std::get<0>(bestScore)) continue;
         const Score score = scoreOf(candidates[i], own);
         if (bestScore < score || (score == bestScore && !goesFirst(candidates[i], candidates[best]))) continue;
         best = i;
@@ -161,7 +181,7 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
     order.push_back(chosen);
     for (const Dependence& d : edgesOf(chosen)) {
       earliest[d.to] = std::max(earliest[d.to], now + d.latency);
-      if (--open[d.to] == 0) ready.add(d.to);
+      if (--open[d.to] == 0) add(d.to);
     }
   }
   return order;

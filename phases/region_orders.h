@@ -76,7 +76,8 @@ Order latencyFirst(const ScheduleRegion& region, const RegionCounts& limits);
 /// What pressureAware takes when registers are short and no instruction ends a value.
 enum class WhenShort : std::uint8_t {
   FewestRegisters, ///< the instruction that begins the fewest values
-  SourceOrder      ///< the last one in source order, which may end live ranges
+  SourceOrder,     ///< the last one in source order, which may end live ranges
+  NewestReady      ///< behind barriers before in front of them, then what became ready last: tree after tree
 };
 /// From the last instruction to the first: what the longest path from the start leads to, while no file is near its
 /// limit; then what ends values. After Goodman and Hsu (1988).

@@ -214,6 +214,36 @@ TEST_CASE("depth first needs few registers where loads stand in front of the sum
   });
 }
 
+TEST_CASE("loads in front of a barrier are consumed there, tree after tree, though the tree ends behind it") {
+  std::string body =
+      "  reg %r0:2, %ur900:2;\n.L0:\n  LDC.64 %r0:2, bank[0][0x210];\n  ULDC<5> %ur900:2, c[0x0][0x208]:2;\n"
+      "  S2R %r2, SR_TID.X;\n";
+  constexpr unsigned kTrees = 16, kLoads = 8;
+  const auto load = [](unsigned tree, unsigned i) { return 100 + tree * kLoads + i; };
+  for (unsigned tree = 0; tree < kTrees; ++tree)
+    for (unsigned i = 0; i < kLoads; ++i)
+      body += fmt::format("  LDG.E %r{}, desc[%ur900:2][%r0:2+{}];\n", load(tree, i), 4 * (tree * kLoads + i));
+  // All trees side by side.
+  for (unsigned i = 1; i < kLoads; ++i)
+    for (unsigned tree = 0; tree < kTrees; ++tree)
+      body += fmt::format("  FADD %r{0}, %r{1}, %r{2};\n", 300 + tree * kLoads + i,
+                          i == 1 ? load(tree, 0) : 299 + tree * kLoads + i, load(tree, i));
+  body += "  BAR_SYNC<1> 0;\n";
+  for (unsigned tree = 0; tree < kTrees; ++tree)
+    body += fmt::format("  STS [%r2+{}], %r{};\n", 4 * tree, 300 + tree * kLoads + kLoads - 1);
+  Sample sample(body);
+  sample.visit([&](const phases::BlockRegion& region, const phases::ScheduleRegion& model) {
+    const auto peak = [&](phases::WhenShort whenShort) {
+      return costOf(model, phases::pressureAware(model, {0, 6, 60, 6}, whenShort)).peak[0];
+    };
+    CHECK(peak(phases::WhenShort::FewestRegisters) > kTrees * kLoads);
+    CHECK(peak(phases::WhenShort::SourceOrder) > kTrees * kLoads);
+    CHECK(peak(phases::WhenShort::NewestReady) < kTrees + 12);
+    CHECK(
+        phases::reorder(sample.function, region, pressureAware(model, {0, 6, 60, 6}, phases::WhenShort::NewestReady)));
+  });
+}
+
 TEST_CASE("a limit of predicates guides the order, too") {
   std::string body =
       "  reg %r0:2, %ur900:2;\n.L0:\n  LDC.64 %r0:2, bank[0][0x210];\n  ULDC<5> %ur900:2, c[0x0][0x208]:2;\n"
