@@ -205,9 +205,28 @@ class LogicInputs {
   std::vector<Operand> inputs_;
 };
 
+/// Whether the table is the inversion of one register, and all who read the result are tables, too: each of them can
+/// read the register instead, and the inversion goes.
+bool isInversionForTables(const Rewriter& rw, const Instr& source, const Operand& term) {
+  const auto lut = static_cast<unsigned>(source.op_(5).imm);
+  for (unsigned i = 0; i < 3; ++i) {
+    if (lut != (~kInputLuts[i] & 0xffu)) continue;
+    const Operand& input = source.op_(2 + i).value();
+    if (!input.isReg(File::R) || !input.isVirtual()) return false;
+    bool areTables = true;
+    rw.function().forEachUse(term.reg, [&](const ori::Operand& use) {
+      const Instr& user = *use.owner;
+      areTables &= user.op == Op::LOP3 && isUnused(user.op_(0).value()) && use.value().isReg(File::R);
+    });
+    return areTables;
+  }
+  return false;
+}
+
 } // namespace
 
-/// LOP3 of a LOP3 that nobody else reads: one table, when there are not more than three inputs in all.
+/// LOP3 of a LOP3 that nobody else reads, or of an inversion that only tables read: one table, when there are not more
+/// than three inputs in all.
 bool combineLogic(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::LOP3 || !isUnused(instr.op_(0).value())) return false;
   const auto outerLut = static_cast<unsigned>(instr.op_(5).imm);
@@ -215,7 +234,8 @@ bool combineLogic(Rewriter& rw, Instr& instr) {
     const Operand term = instr.op_(2 + inner).value();
     if (!term.isReg(File::R) || !term.isVirtual() || !dependsOn(outerLut, inner)) continue;
     const Instr* source = rw.producer(term, Op::LOP3, 1);
-    if (!source || !isUnused(source->op_(0).value()) || !rw.hasOneUse(term)) continue;
+    if (!source || !isUnused(source->op_(0).value())) continue;
+    if (!rw.hasOneUse(term) && !isInversionForTables(rw, *source, term)) continue;
     const auto innerLut = static_cast<unsigned>(source->op_(5).imm);
     LogicInputs inputs;
     std::array<unsigned, 3> outerFrom{}, innerFrom{}; // which of the new inputs each old one is
