@@ -1,6 +1,7 @@
 // Phases 23 and 73: into partial SSA form and out of it.
 
 #include "ori/ssa.h"
+#include "phases/guarded_definitions.h"
 #include "phases/phases.h"
 #include "phases/split_lifetimes.h"
 
@@ -8,10 +9,12 @@
 
 namespace orias::phases {
 
-/// Phase 23. One definition for each component of a register; where paths join, MOV.PHI. Guarded definitions keep
-/// registers out of it; what such registers hold in one block after the other gets registers of its own.
+/// Phase 23. One definition for each component of a register; where paths join, MOV.PHI. Guarded definitions that
+/// compute become choices; others keep registers out of it, and what such registers hold in one block after the other
+/// gets registers of its own.
 bool generateMovPhi(ori::Function& function, PhaseContext&) {
   splitLocalLifetimes(function);
+  chooseGuardedResults(function);
   ori::buildSsa(function);
   return true;
 }

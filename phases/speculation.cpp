@@ -36,17 +36,19 @@ bool isSafeConstantLoad(const ori::Instr& instr) {
   return bank.isImm() && (index.isNone() || index.isZeroReg()) && (offset.isImm() || offset.isNone());
 }
 
-Speculation speculationOf(const ori::Function& function, const ori::Instr& instr) {
+namespace {
+
+/// Without regard to its guard; `mayWrite` says into which registers it may.
+template <typename MayWrite> Speculation speculationUnguarded(const ori::Instr& instr, MayWrite&& mayWrite) {
   const isa::InstrDesc& row = isa::desc(instr.op);
-  if (instr.isGuarded() || instr.op == Op::PHI) return Speculation::Never;
+  if (instr.op == Op::PHI) return Speculation::Never;
   if (hasAny(row, {Flag::Terminator, Flag::Branch, Flag::Fence, Flag::Convergent, Flag::WarpWide, Flag::Volatile,
                    Flag::Uniform, Flag::UniformGuard}))
     return Speculation::Never;
   if (row.pipe == isa::Pipe::Mma || row.pipe == isa::Pipe::Tex) return Speculation::Never;
   for (const ori::Operand& o : instr.ops()) {
     if (!o.isReg() || !o.isDef || o.isZeroReg()) continue;
-    if (!o.isVirtual() || (o.file != File::R && o.file != File::P)) return Speculation::Never;
-    if (function.vreg(o.reg).multiDef) return Speculation::Never;
+    if (!o.isVirtual() || (o.file != File::R && o.file != File::P) || !mayWrite(o)) return Speculation::Never;
   }
   if (hasAny(row, {Flag::Load, Flag::Store, Flag::Atomic})) return Speculation::Guarded;
   if (row.has(Flag::SideEffect)) return Speculation::Never;
@@ -54,6 +56,17 @@ Speculation speculationOf(const ori::Function& function, const ori::Instr& instr
   for (const ori::Operand& o : instr.ops())
     if (o.isConst() && o.reg != isa::Operand::kNoReg) return Speculation::Never; // bindless: its index is a UR
   return Speculation::Free;
+}
+
+} // namespace
+
+Speculation speculationOf(const ori::Function& function, const ori::Instr& instr) {
+  if (instr.isGuarded()) return Speculation::Never;
+  return speculationUnguarded(instr, [&](const ori::Operand& o) { return !function.vreg(o.reg).multiDef; });
+}
+
+bool mayRunInAllLanes(const ori::Instr& instr) {
+  return speculationUnguarded(instr, [](const ori::Operand&) { return true; }) == Speculation::Free;
 }
 
 unsigned issueSlots(const isa::Target& target, const ori::Instr& instr) {

@@ -19,6 +19,9 @@ enum class Speculation : std::uint8_t {
 /// the uniform datapath and registers with several definitions are not moved.
 Speculation speculationOf(const ori::Function& function, const ori::Instr& instr);
 
+/// Whether an instruction would be free without its guard, if it wrote registers that nobody else writes.
+bool mayRunInAllLanes(const ori::Instr& instr);
+
 /// Reads a uniform register that a loop writes. Lanes that have left the loop may find there what a later iteration of
 /// the others wrote, so the instruction cannot be executed later than it stands.
 bool readsUniformOfLoop(const ori::Function& function, const ori::Loops& loops, const ori::Instr& instr);
