@@ -1,3 +1,4 @@
+#include "phases/narrow_loads.h"
 #include "phases/optimize/rule_table.h"
 #include "phases/phases.h"
 #include "phases/share_loads.h"
@@ -62,17 +63,20 @@ bool generalOptimizeMid(ori::Function& function, PhaseContext& context) {
 }
 
 /// Phase 49. What has been computed before, by a dominating instruction, is not computed again, as far as registers
-/// last (optimize/shared_pressure.h); nor is loaded again what is in a register (share_loads.h).
+/// last (optimize/shared_pressure.h); nor is loaded again what is in a register (share_loads.h), nor what nobody reads
+/// (narrow_loads.h).
 bool gvnCse(ori::Function& function, PhaseContext& context) {
   const bool isShared = shareConstants(function, context);
   const bool isNumbered = numberValues(function, &context);
-  return shareLoads(function, context) || isNumbered || isShared;
+  const bool isLoadShared = shareLoads(function, context);
+  return narrowLoads(function, context) || isLoadShared || isNumbered || isShared;
 }
 
 /// Phase 64. The same again, on what the sides of branches that are gone compute alike.
 bool lateOriCommoning(ori::Function& function, PhaseContext& context) {
   const bool isNumbered = numberValues(function, &context);
-  return shareLoads(function, context) || isNumbered;
+  const bool isLoadShared = shareLoads(function, context);
+  return narrowLoads(function, context) || isLoadShared || isNumbered;
 }
 
 } // namespace orias::phases
