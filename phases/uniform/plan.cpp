@@ -5,6 +5,7 @@
 #include "ori/module.h"
 #include "phases/uniform/constants.h"
 #include "phases/uniform/consumers.h"
+#include "phases/uniform/gain.h"
 #include "phases/uniform/pressure.h"
 #include "support/union_find.h"
 
@@ -33,20 +34,10 @@ constexpr unsigned kPools = 3;
 /// Units next to a unit that are asked what they would pay without it.
 constexpr std::size_t kMostNeighbours = 48;
 
-/// What an instruction more in this block costs, or one less saves: eight times as much in each deeper loop, nothing
-/// where hardly anybody comes.
-std::int64_t weightOf(const ori::Block& block) {
-  if (block.isAside) return 0;
-  return std::int64_t{1} << 3 * std::min<unsigned>(block.loopDepth, 6);
-}
-
-/// What an instruction gains by moving: it takes an issue slot there too, but frees the lanes' register. In a loop the
-/// slots of bridges count for more than registers.
-constexpr std::int64_t kGain = 2, kGainInLoop = 1;
 /// A bridge takes an issue slot more; R2UR and VOTEU go a long way besides, which each iteration of a loop waits for.
-constexpr std::int64_t kToUniform = 5, kToUniformInLoop = 8, kToVector = 3;
+constexpr std::int64_t kToUniform = 10, kToUniformInLoop = 16, kToVector = 6;
 /// A number that UMOV has to bring.
-constexpr std::int64_t kMove = 2;
+constexpr std::int64_t kMove = 4;
 
 struct Cost {
   std::int64_t gain = 0;
@@ -311,11 +302,12 @@ class Planner {
 
   /// What need not be found anew for each question.
   void findCosts() {
+    const UniformGain gain(function_);
     hubOf_.assign(function_.vregCount(), ori::kNoId);
     behindWriters_.resize(function_.vregCount());
     for (Unit& unit : units_) {
       for (const Instr* writer : unit.writers) {
-        unit.cost.gain += (writer->block->loopDepth == 0 ? kGain : kGainInLoop) * weightOf(*writer->block);
+        unit.cost.gain += gain.of(*writer) * weightOf(*writer->block);
         addSources(*writer, unit.cost, 1);
       }
       for (VRegId v : unit.values)
