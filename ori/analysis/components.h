@@ -2,6 +2,7 @@
 
 #include "ori/function.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -62,16 +63,17 @@ class Components {
 
   /// Calls f(CompId) for each register that an operand reads or writes; none for RZ, PT, immediates and so on.
   template <typename F> void forEach(const isa::Operand& operand, F&& f) const {
-    if (operand.reg == isa::Operand::kNoReg) return;
-    if (operand.isVirtual()) {
-      const CompId end = ranges_[operand.reg].end;
-      for (CompId c = ranges_[operand.reg].first + operand.sub, n = 0; n < width(operand) && c < end; ++c, ++n)
-        f(c);
-    } else if ((operand.isReg() && !operand.isZeroReg()) || operand.isConst()) {
-      const auto file = static_cast<unsigned>(operand.file);
-      const std::uint32_t end = kPhysicalCount[file];
-      for (std::uint32_t r = operand.reg, n = 0; n < width(operand) && r < end; ++r, ++n)
-        f(physical_[file] + r);
+    const Range range = rangeOf(operand);
+    for (CompId c = range.first; c < range.end; ++c)
+      f(c);
+  }
+  /// Calls f(word, bits) for the same registers, 64 numbers at a time: 64 * word + i for each bit i.
+  template <typename F> void forEachWord(const isa::Operand& operand, F&& f) const {
+    const Range range = rangeOf(operand);
+    for (CompId c = range.first; c < range.end;) {
+      const CompId end = std::min(range.end, (c | 63) + 1);
+      f(c / 64, ~std::uint64_t{0} >> (64 - (end - c)) << c % 64);
+      c = end;
     }
   }
 
@@ -85,6 +87,17 @@ class Components {
   struct Range {
     CompId first, end;
   };
+  Range rangeOf(const isa::Operand& operand) const {
+    if (operand.reg == isa::Operand::kNoReg) return {0, 0};
+    if (operand.isVirtual()) {
+      const Range all = ranges_[operand.reg];
+      return {all.first + operand.sub, std::min(all.end, all.first + operand.sub + width(operand))};
+    }
+    if ((!operand.isReg() || operand.isZeroReg()) && !operand.isConst()) return {0, 0};
+    const auto file = static_cast<unsigned>(operand.file);
+    const CompId first = physical_[file];
+    return {first + operand.reg, first + std::min(kPhysicalCount[file], operand.reg + width(operand))};
+  }
 
   std::vector<Range> ranges_; // by virtual register
   std::vector<VRegId> owner_; // by component; kNoId for physical registers

@@ -56,12 +56,13 @@ GuardValue GuardValues::of(const Instr& instr) const {
   InstrId version = instr.id + 1;
   components_.forEach(guard, [&](CompId comp) {
     predicate = comp + 1;
-    version = lastDef_[comp];
+    version = lastDef_.empty() ? 0 : lastDef_[comp];
   });
   return guardValue(predicate, version, guard.inverted());
 }
 
 void GuardValues::define(const Instr& instr) {
+  if (lastDef_.empty()) lastDef_.resize(components_.count(), 0);
   for (const Operand& o : instr.ops())
     if (o.isDef && (o.isReg(isa::File::P) || o.isReg(isa::File::UP)))
       components_.forEach(o, [&](CompId comp) { lastDef_[comp] = instr.id + 1; });

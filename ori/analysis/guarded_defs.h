@@ -49,7 +49,7 @@ constexpr GuardValue complementOf(GuardValue guard) {
 /// predicate with the same sign, and nothing writes it in between.
 class GuardValues {
  public:
-  explicit GuardValues(const Components& components) : components_(components), lastDef_(components.count(), 0) {}
+  explicit GuardValues(const Components& components) : components_(components) {}
 
   /// The guard of a guarded instruction. Call it before `define`.
   GuardValue of(const Instr& instr) const;
@@ -58,7 +58,7 @@ class GuardValues {
 
  private:
   const Components& components_;
-  std::vector<InstrId> lastDef_; // by component, plus one; of predicates only
+  std::vector<InstrId> lastDef_; // by component, plus one; of predicates only. Empty: none yet
 };
 
 /// How much of the value of a component is used after a point, in one block. Steps backward over reads and writes.

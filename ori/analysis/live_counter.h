@@ -1,6 +1,7 @@
 #pragma once
 
-#include "ori/analysis/live_step.h"
+#include "ori/analysis/liveness.h"
+#include "ori/results.h"
 
 #include <algorithm>
 #include <bit>
@@ -31,9 +32,22 @@ class LiveCounter {
   }
   /// Goes over the instruction, upwards: from the last one of the block to the first.
   void step(const Instr& instr) {
-    stepUpwards(
-        liveness_, instr, ended_, [&](CompId comp) { return isLive(comp); }, [&](CompId comp) { add(comp); },
-        [&](CompId comp) { remove(comp); });
+    // As stepUpwards(), by words.
+    const Components& components = liveness_.components();
+    const bool isGuarded = instr.isGuarded();
+    ended_.clear();
+    for (const Operand& operand : resultSlots(instr))
+      if (operand.isDef)
+        components.forEachWord(operand, [&](std::uint32_t word, std::uint64_t bits) {
+          ended_.push_back({operand.file, word, isGuarded ? endedOf(instr, word, bits) : bits});
+          add(operand.file, word, bits);
+        });
+    for (const auto& [file, word, bits] : ended_)
+      remove(file, word, bits);
+    if (instr.op == Op::PHI) return;
+    for (const Operand& operand : isGuarded ? instr.refs() : instr.ops())
+      if (!operand.isDef)
+        components.forEachWord(operand, [&](std::uint32_t word, std::uint64_t bits) { add(operand.file, word, bits); });
   }
   bool isLive(CompId comp) const { return (live_[comp / 64] & bitOf(comp)) != 0; }
   /// How many are live here.
@@ -42,27 +56,45 @@ class LiveCounter {
   const FileCounts& maximum() const { return maximum_; }
 
  private:
+  struct Ended {
+    File file;
+    std::uint32_t word;
+    std::uint64_t bits;
+  };
+
   static std::uint64_t bitOf(CompId comp) { return std::uint64_t{1} << comp % 64; }
   unsigned fileOf(CompId comp) const { return static_cast<unsigned>(liveness_.components().file(comp)); }
-  void add(CompId comp) {
-    // Without a branch: nothing tells the processor which reads are the last ones.
-    std::uint64_t& word = live_[comp / 64];
-    if (word == 0) touched_.push_back(comp / 64);
-    const unsigned file = fileOf(comp);
-    counts_[file] += static_cast<unsigned>(~word >> comp % 64 & 1);
-    word |= bitOf(comp);
+  static unsigned countOf(std::uint64_t bits) {
+    // Mostly one or none. Which of both is no branch: nothing tells the processor which reads are the last ones.
+    const std::uint64_t others = bits & (bits - 1);
+    return others == 0 ? static_cast<unsigned>(bits != 0) : static_cast<unsigned>(std::popcount(bits));
+  }
+  void add(File ofFile, std::uint32_t word, std::uint64_t bits) {
+    std::uint64_t& live = live_[word];
+    if (live == 0) touched_.push_back(word);
+    const auto file = static_cast<std::size_t>(ofFile);
+    counts_[file] += countOf(bits & ~live);
+    live |= bits;
     maximum_[file] = std::max(maximum_[file], counts_[file]);
   }
-  void remove(CompId comp) {
-    std::uint64_t& word = live_[comp / 64];
-    counts_[fileOf(comp)] -= static_cast<unsigned>(word >> comp % 64 & 1); // may be named twice
-    word &= ~bitOf(comp);
+  void remove(File file, std::uint32_t word, std::uint64_t bits) {
+    std::uint64_t& live = live_[word];
+    counts_[static_cast<std::size_t>(file)] -= countOf(bits & live); // may be named twice
+    live &= ~bits;
+  }
+  /// Those of the results of a guarded instruction that end lives: under a guard, what is live behind is live before.
+  std::uint64_t endedOf(const Instr& instr, std::uint32_t word, std::uint64_t results) const {
+    std::uint64_t ended = results & ~live_[word];
+    for (std::uint64_t bits = results & live_[word]; bits != 0; bits &= bits - 1)
+      if (liveness_.startsLife(instr, 64 * word + static_cast<CompId>(std::countr_zero(bits))))
+        ended |= bits & ~(bits - 1);
+    return ended;
   }
 
   const Liveness& liveness_;
   std::vector<std::uint64_t> live_;    // a bit for each component
   std::vector<std::uint32_t> touched_; // its words that are not zero, and others
-  std::vector<CompId> ended_;          // defined by the instruction at hand
+  std::vector<Ended> ended_;           // by the instruction at hand
   FileCounts counts_{}, maximum_{};
 };
 

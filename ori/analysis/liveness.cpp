@@ -36,8 +36,9 @@ class Liveness::Solver {
 
   /// Solves the components of these registers again, and no others.
   Solver(Liveness& out, std::span<const VRegId> changed)
-      : out_(out), cfg_(*out.cfg_), components_(out.components_), isUpdate_(true), selected_(components_.count()),
-        namesSelected_(cfg_.function().instrIdCount()), words_(cfg_.idCount()), queued_(cfg_.idCount() / 64 + 1) {
+      : out_(out), cfg_(*out.cfg_), components_(out.components_), isUpdate_(true),
+        selected_(components_.count() / 64 + 1), namesSelected_(cfg_.function().instrIdCount()), words_(cfg_.idCount()),
+        queued_(cfg_.idCount() / 64 + 1) {
     std::vector<BlockId>& blocks = named_;
     for (const VRegId reg : changed)
       select(reg, blocks);
@@ -136,21 +137,23 @@ class Liveness::Solver {
 
   static std::uint64_t bitOf(CompId comp) { return std::uint64_t{1} << comp % 64; }
 
-  /// Of the word of a component.
-  Summary& summary(CompId comp, BlockId block) {
-    Slot& slot = slots_[comp / 64];
+  Summary& summary(std::uint32_t word, BlockId block) {
+    Slot& slot = slots_[word];
     if (slot.block != block) {
       slot = {block, static_cast<std::uint32_t>(summaries_.size())};
-      summaries_.push_back({comp / 64, block});
+      summaries_.push_back({word, block});
     }
     return summaries_[slot.index];
   }
+  Summary& summaryOf(CompId comp, BlockId block) { return summary(comp / 64, block); }
+
+  bool isSelected(CompId comp) const { return (selected_[comp / 64] & bitOf(comp)) != 0; }
 
   /// Marks the components of a register, and adds the blocks that name it.
   void select(VRegId reg, std::vector<BlockId>& blocks) {
-    if (selected_[components_.of(reg, 0)]) return;
+    if (isSelected(components_.of(reg, 0))) return;
     for (CompId comp = components_.of(reg, 0), n = 0; n < cfg_.function().vreg(reg).width; ++comp, ++n)
-      selected_[comp] = true;
+      selected_[comp / 64] |= bitOf(comp);
     const auto add = [&](const Operand& operand) {
       const Instr& owner = *operand.owner;
       namesSelected_[owner.id] = true;
@@ -167,18 +170,15 @@ class Liveness::Solver {
 
   /// Forgets what was known of the selected components, but for what `changes` compares with.
   void forget() {
-    for (CompId comp = 0; comp < selected_.size(); ++comp) {
-      if (!selected_[comp]) continue;
-      if (masks_.empty() || masks_.back().first != comp / 64) masks_.emplace_back(comp / 64, 0);
-      masks_.back().second |= std::uint64_t{1} << comp % 64;
-    }
+    for (std::uint32_t word = 0; word < selected_.size(); ++word)
+      if (selected_[word] != 0) masks_.emplace_back(word, selected_[word]);
     for (const BlockId id : cfg_.reversePostOrder())
       for (const auto& [word, mask] : masks_) {
         const std::uint64_t in = out_.liveIn_[id].takeWord(word, mask), out = out_.liveOut_[id].takeWord(word, mask);
         if ((in | out) != 0) before_.push_back({id, word, in, out});
       }
-    std::erase_if(out_.lifeStarts_, [&](const auto& start) { return selected_[start.second]; });
-    std::erase_if(out_.maybeUndefined_, [&](CompId comp) { return selected_[comp]; });
+    std::erase_if(out_.lifeStarts_, [&](const auto& start) { return isSelected(start.second); });
+    std::erase_if(out_.maybeUndefined_, [&](CompId comp) { return isSelected(comp); });
   }
 
   /// Counts what is in one word and not in the other, by file.
@@ -189,8 +189,6 @@ class Liveness::Solver {
       counts[static_cast<unsigned>(components_.file(64 * word + bit))] += (now >> bit & 1) != 0 ? 1 : -1;
     }
   }
-
-  bool isOfInterest(CompId comp) const { return !isUpdate_ || selected_[comp]; }
 
   /// By predecessor: what the phis behind it read.
   void gatherPhiUses() {
@@ -221,6 +219,7 @@ class Liveness::Solver {
   void gatherBlock(BlockId id, GuardValues& guards) {
     const std::size_t firstEvent = events_.size();
     ElectedDefs elected;
+    const bool mayElect = cfg_.function().everHad(Op::ELECT);
     const Instr* defined = cfg_.function().block(id)->first; // `guards` has gone over all in front of it
     for (const Instr& instr : *cfg_.function().block(id)) {
       if (!isUpdate_ || namesSelected_[instr.id]) {
@@ -229,7 +228,7 @@ class Liveness::Solver {
           guards.define(*defined);
         gatherInstr(instr, id, hasGuardedRefs ? guards.of(instr) : 0, elected);
       }
-      elected.step(instr);
+      if (mayElect) elected.step(instr);
     }
     if (events_.size() != firstEvent) {
       blockEvents_.push_back({id, firstEvent});
@@ -238,7 +237,19 @@ class Liveness::Solver {
     const auto uses = std::equal_range(phiUses_.begin(), phiUses_.end(), std::pair<BlockId, CompId>{id, 0},
                                        [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto use = uses.first; use != uses.second; ++use)
-      summary(use->second, id).usedByPhi |= bitOf(use->second);
+      summaryOf(use->second, id).usedByPhi |= bitOf(use->second);
+  }
+
+  /// Calls f(word, bits) for what an operand names of the components that are to be solved.
+  template <typename F> void forEachOfInterest(const Operand& operand, F&& f) const {
+    components_.forEachWord(operand, [&](std::uint32_t word, std::uint64_t bits) {
+      if (isUpdate_) bits &= selected_[word];
+      if (bits != 0) f(word, bits);
+    });
+  }
+  template <typename F> static void forEachComp(std::uint32_t word, std::uint64_t bits, F&& f) {
+    for (; bits != 0; bits &= bits - 1)
+      f(64 * word + static_cast<CompId>(std::countr_zero(bits)));
   }
 
   /// The reads and writes of an instruction of a block. `guard` is the value of its guard, 0 if nothing is read or
@@ -248,32 +259,29 @@ class Liveness::Solver {
       for (const Operand& operand : instr.isGuarded() ? instr.refs() : instr.ops())
         if (!operand.isDef) {
           const bool isUnderGuard = guard != 0 && &operand != &instr.guard();
-          components_.forEach(operand, [&](CompId comp) {
-            if (!isOfInterest(comp)) return;
-            Summary& s = summary(comp, id);
-            if ((s.watched & bitOf(comp)) != 0)
+          forEachOfInterest(operand, [&](std::uint32_t word, std::uint64_t bits) {
+            Summary& s = summary(word, id);
+            forEachComp(word, bits & s.watched, [&](CompId comp) {
               events_.push_back({comp, instr.id, guard, isUnderGuard ? Event::Kind::GuardedRead : Event::Kind::Read});
-            else
-              s.usedFirst |= bitOf(comp) & ~s.kills;
+            });
+            s.usedFirst |= bits & ~(s.watched | s.kills);
           });
         }
     for (const Operand& operand : resultSlots(instr))
       if (operand.isDef) {
         const bool endsOldValue = guard == 0 || elected.alwaysExecutes(instr, operand) ||
                                   leavesRestUndefined(cfg_.function(), instr, operand);
-        components_.forEach(operand, [&](CompId comp) {
-          if (!isOfInterest(comp)) return;
-          Summary& s = summary(comp, id);
-          const std::uint64_t bit = bitOf(comp);
-          if (endsOldValue && guard != 0) out_.lifeStarts_.emplace_back(instr.id, comp);
-          if (guard != 0 || (s.watched & bit) != 0) {
-            s.watched |= bit;
+        forEachOfInterest(operand, [&](std::uint32_t word, std::uint64_t bits) {
+          Summary& s = summary(word, id);
+          const std::uint64_t watched = guard != 0 ? bits : bits & s.watched;
+          forEachComp(word, watched, [&](CompId comp) {
+            if (endsOldValue && guard != 0) out_.lifeStarts_.emplace_back(instr.id, comp);
             events_.push_back({comp, instr.id, guard, endsOldValue ? Event::Kind::Write : Event::Kind::GuardedWrite,
-                               (s.defines & bit) == 0});
-          } else {
-            s.kills |= bit;
-          }
-          s.defines |= bit;
+                               (s.defines & bitOf(comp)) == 0});
+          });
+          s.watched |= watched;
+          s.kills |= bits & ~watched;
+          s.defines |= bits;
         });
       }
   }
@@ -294,7 +302,7 @@ class Liveness::Solver {
         events_[e].applyTo(life);
     }
     for (std::size_t i = 0; i < lives_.size(); ++i) {
-      Summary& s = summary(watched_[i], id);
+      Summary& s = summaryOf(watched_[i], id);
       const std::uint64_t bit = bitOf(watched_[i]);
       if ((s.kills & bit) != 0) continue;
       if (lives_[i][0].isLive()) s.usedFirst |= bit;
@@ -441,13 +449,12 @@ class Liveness::Solver {
         if (cfg_.isReachable(from)) reachOut(from, bits);
     // Physical registers may hold something on entry: the stack pointer, arguments.
     std::uint64_t undefined = at(cfg_.entry()).in;
-    for (unsigned i = 0; i < 64; ++i)
-      if (undefined >> i & 1) {
-        if (components_.isVirtual(word_ * 64 + i))
-          out_.maybeUndefined_.push_back(word_ * 64 + i);
-        else
-          undefined &= ~(std::uint64_t{1} << i);
-      }
+    forEachComp(word_, undefined, [&](CompId comp) {
+      if (components_.isVirtual(comp))
+        out_.maybeUndefined_.push_back(comp);
+      else
+        undefined &= ~bitOf(comp);
+    });
     if (undefined) trim(all, undefined);
     for (BlockId id : touched_) {
       const Words& words = words_[id];
@@ -488,8 +495,8 @@ class Liveness::Solver {
   const Cfg& cfg_;
   const Components& components_;
   const bool isUpdate_ = false;
-  std::vector<bool> selected_;      // by component; those down to after_ are of an update only
-  std::vector<bool> namesSelected_; // by instruction: a selected component
+  std::vector<std::uint64_t> selected_; // a bit for each component; those down to after_ are of an update only
+  std::vector<bool> namesSelected_;     // by instruction: a selected component
   std::vector<std::pair<std::uint32_t, std::uint64_t>> masks_; // words with selected components, ascending
   std::vector<BlockId> named_;                                 // blocks that name selected registers, ascending
   std::vector<Border> before_, after_;                         // those that are not empty
