@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
+#include <unordered_map>
 #include <utility>
 
 namespace orias::regalloc {
@@ -53,6 +55,17 @@ class MovePlacer {
   struct Part {
     Point start, end;
     bool isFromBefore, isForBehind; ///< begins or ends with the block
+  };
+
+  /// A register that is free from a point on.
+  struct Opening {
+    std::uint32_t slot;
+    Point until;
+  };
+  /// Of the registers that are free from a point on, in order: those that are free longer than all before them.
+  struct Openings {
+    std::vector<Opening> longer;
+    std::uint32_t next = 0; ///< the first register that has not been looked at
   };
 
   /// Values that are there only where a guard is true cannot be copied by themselves.
@@ -150,15 +163,19 @@ class MovePlacer {
   std::optional<MovingWeb> place(std::uint32_t id) {
     const Web& web = webs_.all[id];
     const std::vector<Part> parts = partsOf(web);
+    openings_.clear();
     struct Candidate {
       double cost;
       std::uint32_t slot;
     };
     std::vector<Candidate> candidates;
-    for (std::uint32_t slot = 0; slot < budget_.limit; ++slot)
-      if (const std::optional<double> cost = costAt(parts, slot)) candidates.push_back({*cost, slot});
-    std::ranges::stable_sort(candidates, {}, &Candidate::cost);
-    if (candidates.size() > kMostTried) candidates.resize(kMostTried);
+    for (std::uint32_t slot = 0; slot < budget_.limit; ++slot) {
+      const bool isFull = candidates.size() == kMostTried;
+      const std::optional<double> cost = costAt(parts, slot, isFull ? candidates.back().cost : kAnyCost);
+      if (!cost) continue;
+      if (isFull) candidates.pop_back();
+      candidates.insert(std::ranges::upper_bound(candidates, *cost, {}, &Candidate::cost), {*cost, slot});
+    }
     std::optional<MovingWeb> best;
     double lowest = 0;
     std::uint32_t home = kNoSlot;
@@ -166,10 +183,9 @@ class MovePlacer {
       for (const Point shortest : kShortest) {
         shortest_ = shortest;
         std::vector<Stay> stays;
-        if (!stay(parts, candidate.slot, stays)) continue;
-        const double cost = costOf(stays);
-        if (best && cost >= lowest) continue;
-        lowest = cost;
+        const std::optional<double> cost = stay(parts, candidate.slot, best ? lowest : kAnyCost, stays);
+        if (!cost) continue;
+        lowest = *cost;
         home = candidate.slot;
         best = MovingWeb{id, std::move(stays)};
       }
@@ -181,11 +197,15 @@ class MovePlacer {
   /// The weight of the copies, taking it that each stay is entered and left by one.
   double costOf(const std::vector<Stay>& stays) const {
     double cost = 0;
-    for (std::size_t i = 0; i < stays.size(); ++i) {
+    addCosts(stays, 0, cost);
+    return cost;
+  }
+  /// Adds that of the stays from the given one on.
+  void addCosts(const std::vector<Stay>& stays, std::size_t first, double& cost) const {
+    for (std::size_t i = first; i < stays.size(); ++i) {
       const bool isNextTo = i != 0 && stays[i - 1].end == stays[i].start;
       cost += (isNextTo ? 1 : 2) * weightOf(*code_.instr(stays[i].start / 2));
     }
-    return cost;
   }
 
   /// Calls f(start, end) for each stretch of the part in which the register is somebody else's, with what has to go
@@ -216,45 +236,68 @@ class MovePlacer {
     return true;
   }
 
-  std::optional<double> costAt(const std::vector<Part>& parts, std::uint32_t slot) const {
+  /// Nothing where it is not possible, or costs `enough` or more.
+  std::optional<double> costAt(const std::vector<Part>& parts, std::uint32_t slot, double enough) const {
     double cost = 0;
     for (const Part& part : parts) {
       const double weight = weightOf(*code_.instr(part.start / 2));
       const bool isPossible = forEachConflict(
           part, slot, [&](Point start, Point end) { cost += ((start != part.start) + (end != part.end)) * weight; });
-      if (!isPossible) return std::nullopt;
+      if (!isPossible || cost >= enough) return std::nullopt;
     }
-    return cost;
+    return cost < enough ? std::optional(cost) : std::nullopt;
   }
 
-  /// Finds registers for the stretches in which `slot` is taken.
-  bool stay(const std::vector<Part>& parts, std::uint32_t slot, std::vector<Stay>& stays) const {
+  /// Finds registers for the stretches in which `slot` is taken. Returns what they cost; nothing where there are none,
+  /// or where they cost `enough` or more.
+  std::optional<double> stay(const std::vector<Part>& parts, std::uint32_t slot, double enough,
+                             std::vector<Stay>& stays) {
+    double cost = 0;
     for (const Part& part : parts) {
+      const std::size_t old = stays.size();
       bool isPlaced = true;
       if (!forEachConflict(part, slot,
                            [&](Point start, Point end) { isPlaced = isPlaced && cover(part, start, end, stays); }) ||
           !isPlaced)
-        return false;
+        return std::nullopt;
+      addCosts(stays, old, cost);
+      if (cost >= enough) return std::nullopt;
     }
-    return true;
+    return cost < enough ? std::optional(cost) : std::nullopt;
   }
 
   /// Goes from one register to the next, each time to the one that is free longest.
-  bool cover(const Part& part, Point start, Point end, std::vector<Stay>& stays) const {
+  bool cover(const Part& part, Point start, Point end, std::vector<Stay>& stays) {
     for (Point at = start; at < end;) {
       Stay best{at, at, 0};
-      for (std::uint32_t slot = 0; slot < budget_.limit && best.end < end; ++slot) {
-        // Nobody leaves it where the copy writes it.
-        if (!isFree(slot, at == part.start ? at : at - 1)) continue;
-        Point until = nextTaken(slot, at, end);
-        if (until < end) until &= ~Point{1};
-        if (until > best.end) best = {at, until, slot};
+      Openings& openings = openings_[at];
+      for (std::size_t i = 0; best.end < end; ++i) {
+        if (i == openings.longer.size() && !findLonger(openings, part, at)) break;
+        const Opening& opening = openings.longer[i];
+        const Point until = opening.until < end ? opening.until & ~Point{1} : end;
+        if (until > best.end) best = {at, until, opening.slot};
       }
       if (best.end == at) return false;
       at = best.end;
       stays.push_back(best);
     }
     return true;
+  }
+
+  /// Looks for the next register that is free longer than those that are known already. False if there is none.
+  bool findLonger(Openings& openings, const Part& part, Point at) const {
+    const Point longest = openings.longer.empty() ? at : openings.longer.back().until;
+    if (longest == part.end) return false;
+    while (openings.next < budget_.limit) {
+      const std::uint32_t slot = openings.next++;
+      // Nobody leaves it where the copy writes it.
+      if (!isFree(slot, at == part.start ? at : at - 1)) continue;
+      const Point until = nextTaken(slot, at, part.end);
+      if (until <= longest) continue;
+      openings.longer.push_back({slot, until});
+      return true;
+    }
+    return false;
   }
 
   void commit(const Web& web, std::uint32_t slot, const std::vector<Stay>& stays) {
@@ -283,6 +326,7 @@ class MovePlacer {
   }
 
   static constexpr std::size_t kMostTried = 12;
+  static constexpr double kAnyCost = std::numeric_limits<double>::infinity();
   Point shortest_ = kShortest[0];
 
   const Webs& webs_;
@@ -294,6 +338,7 @@ class MovePlacer {
   std::vector<std::vector<std::uint32_t>> ownersOf_; ///< by slot, ascending; some may have left it
   Placement& placement_;
   std::vector<TakenByMoving> taken_;
+  std::unordered_map<Point, Openings> openings_; ///< by point; as long as nothing is placed
 };
 
 } // namespace
