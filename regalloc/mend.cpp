@@ -40,9 +40,10 @@ class Mender {
     placement_.failed.clear();
     std::size_t moves = std::min<std::size_t>(kMovesForEach * waiting.size(), mostMoves);
     while (!waiting.empty()) {
+      if (waiting.size() > moves) return std::nullopt; // each takes at least one
       const std::uint32_t id = waiting.back();
       waiting.pop_back();
-      if (moves-- == 0) return std::nullopt;
+      --moves;
       const std::uint32_t slot = cheapest(id);
       if (slot == kNoSlot) return std::nullopt;
       std::vector<std::uint32_t> out;
@@ -289,7 +290,7 @@ class Mender {
 } // namespace
 
 Placement mend(const Webs& webs, const SlotBudget& budget, Placement placement, std::size_t mostMoves) {
-  if (placement.failed.empty()) return placement;
+  if (placement.failed.empty() || placement.failed.size() > mostMoves) return placement;
   std::optional<Placement> mended = Mender(webs, budget, placement).run(mostMoves);
   return mended ? std::move(*mended) : std::move(placement);
 }
