@@ -7,9 +7,9 @@
 // Small blocks come from one reserved address range, which is divided into spans. All blocks of a span have the same
 // size class, also when they are used again. A table gives the size class of each 4 KB unit of the range.
 //
-// Most compilations touch less than a megabyte, and each of its pages costs a page fault. So there are few size
-// classes, and the first spans of a class are small. Behind its first piece the range asks for huge pages: faults for
-// each 4 KB of a large compilation take a twentieth of its time.
+// Most compilations touch less than a megabyte, and page faults are much of what it costs. So there are few size
+// classes, the first spans of a class are small, and pages are asked for some at a time. Behind its first piece the
+// range asks for huge pages: faults for each 4 KB of a large compilation take a twentieth of its time.
 
 #ifndef ORIAS_SANITIZE
 
@@ -36,6 +36,8 @@ constexpr std::size_t kRangeBytes = std::size_t{1} << 34, kHugePage = std::size_
 /// Most kernels need no more than this. To clear a huge page would be a tenth of a small kernel's time, and takes
 /// milliseconds where a virtual machine has given it back to its host.
 constexpr std::size_t kInSmallPages = std::size_t{1} << 20;
+/// Small pages are asked for so many bytes at a time: a page fault for each takes a fiftieth of a small kernel's time.
+constexpr std::size_t kBatch = std::size_t{64} << 10;
 
 constexpr std::size_t classOf(std::size_t size) {
   if (size <= kMostSmall) return size == 0 ? 0 : (size - 1) / kGrain;
@@ -63,6 +65,7 @@ struct Block {
 
 constinit std::atomic<std::uintptr_t> rangeBegin{0}; // 0: not asked for yet; 1: the system gives none
 constinit std::atomic<std::size_t> used{0};
+constinit std::atomic<std::size_t> backed{0}; // of the small pages: what has been asked for
 constinit std::uint8_t classOfUnit[kRangeBytes / kUnit] = {};
 
 struct Lists {
@@ -89,6 +92,18 @@ std::uintptr_t range() {
   return begin;
 }
 
+/// Asks for the small pages below `end`, and some more. Where the system cannot do this, it gives each page when it is
+/// first written.
+void askForPages([[maybe_unused]] std::uintptr_t begin, [[maybe_unused]] std::size_t end) {
+#ifdef MADV_POPULATE_WRITE
+  std::size_t from = backed.load(std::memory_order_relaxed);
+  if (end <= from || from >= kInSmallPages) return;
+  const std::size_t to = std::min(kInSmallPages, (end + kBatch - 1) & ~(kBatch - 1));
+  if (backed.compare_exchange_strong(from, to, std::memory_order_relaxed)) // if not, another thread does
+    madvise(reinterpret_cast<void*>(begin + from), to - from, MADV_POPULATE_WRITE);
+#endif
+}
+
 /// The first block of a new span; the others are left to the list. Null: the range is used up, or there is none.
 [[gnu::noinline]] void* newSpan(std::size_t sizeClass) {
   const std::uintptr_t begin = range();
@@ -96,6 +111,7 @@ std::uintptr_t range() {
   const std::size_t bytes = spanOf(sizeClass, lists.had[sizeClass]),
                     at = used.fetch_add(bytes, std::memory_order_relaxed);
   if (at + bytes > kRangeBytes) return nullptr;
+  askForPages(begin, at + bytes);
   for (std::size_t unit = at / kUnit; unit < (at + bytes) / kUnit; ++unit)
     classOfUnit[unit] = static_cast<std::uint8_t>(sizeClass);
   lists.had[sizeClass] += bytes;
