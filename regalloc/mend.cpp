@@ -82,7 +82,8 @@ class Mender {
   /// The slots that are free for a web.
   struct FreeSlots {
     SlotSet slots, fixed;               ///< now, and with nothing in them but what cannot be moved
-    std::size_t asOf = ~std::size_t{0}; ///< how much of changes_ it knows; ~0: nothing
+    SlotSet stale;                      ///< of fixed: those that have to be asked for again
+    std::size_t asOf = ~std::size_t{0}; ///< how much of changes_ is in stale; ~0: nothing is known
   };
 
   template <typename F> void forEachPart(std::uint32_t id, std::uint32_t slot, F&& f) const {
@@ -135,8 +136,8 @@ class Mender {
     return true;
   }
 
-  /// All slots that are free for a web.
-  const SlotSet& freeSlots(std::uint32_t id) {
+  /// What is known of the slots that are free for a web, and what has changed since.
+  FreeSlots& known(std::uint32_t id) {
     const Web& web = webs_.all[id];
     FreeSlots& free = free_[id];
     if (free.asOf > changes_.size()) {
@@ -149,16 +150,35 @@ class Mender {
       for (unsigned i = 1; i < web.width; ++i)
         stale |= stale.down(1);
       stale &= free.fixed;
-      for (std::size_t slot = stale.from(0); slot != SlotSet::kMost; slot = stale.from(slot + 1))
-        free.slots.set(slot, isFree(web, slot));
+      free.stale |= stale;
     }
     free.asOf = changes_.size();
+    return free;
+  }
+  /// All slots that are free for a web.
+  const SlotSet& freeSlots(std::uint32_t id) {
+    FreeSlots& free = known(id);
+    for (std::size_t slot = free.stale.from(0); slot != SlotSet::kMost; slot = free.stale.from(slot + 1))
+      free.slots.set(slot, isFree(webs_.all[id], slot));
+    free.stale = {};
     return free.slots;
+  }
+  /// Whether one of them is not among the given ones.
+  bool isAnyFreeBeside(std::uint32_t id, const SlotSet& given) {
+    FreeSlots& free = known(id);
+    if ((free.slots & ~free.stale & ~given).any()) return true;
+    const SlotSet others = free.stale & ~given;
+    for (std::size_t slot = others.from(0); slot != SlotSet::kMost; slot = others.from(slot + 1)) {
+      const bool isNow = isFree(webs_.all[id], slot);
+      free.slots.set(slot, isNow);
+      free.stale.set(slot, false);
+      if (isNow) return true;
+    }
+    return false;
   }
   /// Those in which nothing is in the way that cannot be moved.
   const SlotSet& movableSlots(std::uint32_t id) {
-    if (free_[id].asOf > changes_.size()) freeSlots(id);
-    return free_[id].fixed;
+    return free_[id].asOf > changes_.size() ? known(id).fixed : free_[id].fixed;
   }
 
   /// Calls f with the pieces of a register that overlap the range, until it returns false; whether it never did.
@@ -221,7 +241,7 @@ class Mender {
     for (const std::uint32_t other : out) {
       if (cost >= enough) break;
       const Web& web = webs_.all[other];
-      if ((freeSlots(other) & ~touching(run, web.width)).any()) continue;
+      if (isAnyFreeBeside(other, touching(run, web.width))) continue;
       // Nothing else is free, but perhaps what the owners leave, or a part of the run.
       if (query == 0) {
         query = ++query_;
