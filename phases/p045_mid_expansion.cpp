@@ -37,27 +37,34 @@ struct WholeProduct {
   Instr *cross, *middle, *product, *sum;
 };
 
-bool isProductOf(const Instr& instr, const Operand& a, const Operand& b) {
+/// The factor is the word, or the number that the word is.
+bool isFactor(const Rewriter& rw, const Operand& factor, const Operand& word) {
+  return factor == word || (factor.isImm() && rw.constantOf(factor) == rw.constantOf(word));
+}
+
+bool isProductOf(const Rewriter& rw, const Instr& instr, const Operand& a, const Operand& b) {
   if (instr.op != Op::IMAD_WIDE || instr.isGuarded()) return false;
   if (isa::modAs<isa::IntType>(instr, isa::Mod::Type) != isa::IntType::U32) return false;
   const Operand x = instr.op_(2).value(), y = instr.op_(3).value();
-  return (x == a && y == b) || (x == b && y == a);
+  return (isFactor(rw, x, a) && isFactor(rw, y, b)) || (isFactor(rw, x, b) && isFactor(rw, y, a));
 }
 
 /// The words of a * b that the high half of the same product is made of, in the same block.
 std::optional<WholeProduct> wholeProduct(const Rewriter& rw, Instr& low) {
-  const Operand a = low.op_(1).value(), b = low.op_(2).value();
+  Operand a = low.op_(1).value(), b = low.op_(2).value();
   for (const Operand& o : {a, b})
     if (!o.isReg(isa::File::R) || !o.isVirtual() || !rw.isStable(o) || o.neg()) return std::nullopt;
+  // The products name the words of a number as immediates, and no register.
+  if (rw.constantOf(component(a, 0)) && rw.constantOf(component(a, 1))) std::swap(a, b);
   std::optional<WholeProduct> found;
   rw.function().forEachUse(a.reg, [&](ori::Operand& use) {
     Instr& middle = *use.owner;
     if (found || middle.block != low.block || middle.op != Op::IMAD_WIDE || isUnused(middle.op_(1).value())) return;
     // Whichever factor is the first.
     for (const auto& [x, y] : {std::pair{a, b}, std::pair{b, a}}) {
-      if (!isProductOf(middle, component(x, 0), component(y, 1))) continue;
+      if (!isProductOf(rw, middle, component(x, 0), component(y, 1))) continue;
       Instr* cross = rw.producer(middle.op_(4).value(), Op::IMAD_WIDE);
-      if (!cross || cross->block != low.block || !isProductOf(*cross, component(x, 1), component(y, 0))) continue;
+      if (!cross || cross->block != low.block || !isProductOf(rw, *cross, component(x, 1), component(y, 0))) continue;
       if (!cross->op_(4).isZeroReg()) continue;
       rw.function().forEachUse(middle.op_(0).reg, [&](ori::Operand& read) {
         Instr& sum = *read.owner;
@@ -65,7 +72,7 @@ std::optional<WholeProduct> wholeProduct(const Rewriter& rw, Instr& low) {
         if (!sum.op_(0).isVirtual() || sum.op_(4).value() != component(middle.op_(0).value(), 0)) return;
         const Definition product = rw.definition(sum.op_(3).value());
         if (!product || product.slot != 0 || product.index != 1 || product.instr->block != low.block) return;
-        if (sum.op_(3).neg() || !isProductOf(*product.instr, component(x, 0), component(y, 0))) return;
+        if (sum.op_(3).neg() || !isProductOf(rw, *product.instr, component(x, 0), component(y, 0))) return;
         if (product.instr->op_(4).isZeroReg()) found = WholeProduct{cross, &middle, product.instr, &sum};
       });
     }
