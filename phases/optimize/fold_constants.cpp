@@ -179,6 +179,90 @@ bool foldThroughChoice(Rewriter& rw, Instr& instr) {
   return false;
 }
 
+/// Whether the two words compare so.
+std::optional<bool> compares(const Instr& comparison, std::uint32_t a, std::uint32_t b) {
+  const bool isUnsigned = isa::modAs<isa::IntType>(comparison, Mod::Type) == isa::IntType::U32;
+  const auto value = [&](std::uint32_t word) {
+    return isUnsigned ? std::int64_t{word} : std::int64_t{static_cast<std::int32_t>(word)};
+  };
+  switch (isa::modAs<isa::ICmp>(comparison, Mod::Cmp)) {
+  case isa::ICmp::LT: return value(a) < value(b);
+  case isa::ICmp::LE: return value(a) <= value(b);
+  case isa::ICmp::GT: return value(a) > value(b);
+  case isa::ICmp::GE: return value(a) >= value(b);
+  case isa::ICmp::EQ: return a == b;
+  case isa::ICmp::NE: return a != b;
+  default: return std::nullopt;
+  }
+}
+
+/// A comparison of a word with a known one, and nothing else.
+bool isPlainTest(const Rewriter& rw, const Instr& instr) {
+  return instr.op == Op::ISETP && !instr.isGuarded() && isUnused(instr.op_(1).value()) &&
+         isa::modAs<isa::BoolOp>(instr, Mod::Bool) == isa::BoolOp::AND && instr.op_(4).value() == Operand::pt() &&
+         rw.constantOf(instr.op_(3).value());
+}
+
+/// Whether all who read the register are such comparisons of it in that block.
+bool hasOnlyTests(const Rewriter& rw, const Operand& value, const ori::Block* block) {
+  bool areTests = true;
+  rw.function().forEachUse(value.reg, [&](const ori::Operand& use) {
+    const Instr& user = *use.owner;
+    areTests &= user.block == block && isPlainTest(rw, user) && &use == &user.op_(2);
+  });
+  return areTests;
+}
+
+/// The truth of the comparison for a choice between two known words, of which it tells one from the other.
+std::optional<Operand> testOfKnownChoice(const Rewriter& rw, const Instr& test, const Operand& value,
+                                         std::uint32_t limit) {
+  const Instr* choice = rw.producer(value, Op::SEL);
+  if (!choice || choice->isGuarded()) return std::nullopt;
+  const auto a = rw.constantOf(choice->op_(1).value()), b = rw.constantOf(choice->op_(2).value());
+  const Operand condition = choice->op_(3).value();
+  if (!a || !b || !condition.isReg(File::P) || !condition.isVirtual() || !rw.isStable(condition)) return std::nullopt;
+  const auto first = compares(test, *a, limit), second = compares(test, *b, limit);
+  if (!first || !second || *first == *second) return std::nullopt;
+  return *first ? condition : condition.notted();
+}
+
+/// The test of a choice between a known word and another value asks for the condition and tests the other value: with
+/// `x = p ? a : 2`, x == 1 is p && a == 1, and x == 2 is !p || a == 2. So nobody needs the choice.
+bool foldTestOfChoice(Rewriter& rw, Instr& instr) {
+  if ((rw.kindsOfSources() & Rewriter::kChosen) == 0 || !isPlainTest(rw, instr)) return false;
+  const Operand tested = instr.op_(2).value();
+  if (!tested.isReg(File::R) || tested.width != 1 || tested != withoutModifiers(tested)) return false;
+  const Instr* choice = rw.producer(tested, Op::SEL);
+  if (!choice || choice->isGuarded() || choice->block != instr.block) return false;
+  const Operand condition = choice->op_(3).value();
+  if (!condition.isReg(File::P) || !condition.isVirtual() || !rw.isStable(condition)) return false;
+  const std::uint32_t limit = *rw.constantOf(instr.op_(3).value());
+  for (const unsigned known : {1u, 2u}) {
+    const auto word = rw.constantOf(choice->op_(known).value());
+    const Operand other = choice->op_(3 - known).value();
+    if (!word || !other.isReg(File::R) || !other.isVirtual() || other.width != 1 || !rw.isStable(other)) continue;
+    if (other != withoutModifiers(other) || rw.constantOf(other)) continue;
+    const auto truth = compares(instr, *word, limit);
+    if (!truth || !hasOnlyTests(rw, tested, instr.block)) return false;
+    const Operand takesOther = known == 1 ? condition.notted() : condition;
+    const Operand result = instr.op_(0).value(), joined = *truth ? takesOther.notted() : takesOther;
+    const isa::BoolOp op = *truth ? isa::BoolOp::OR : isa::BoolOp::AND;
+    if (const auto inner = testOfKnownChoice(rw, instr, other, limit)) {
+      constexpr std::int32_t kAnd = 0xc0, kOr = 0xfc; // of the first two inputs
+      rw.rewrite(instr, Op::PLOP3,
+                 {result, Operand::pt(), *inner, joined, Operand::pt(), Operand::immediate(*truth ? kOr : kAnd),
+                  Operand::immediate(0)});
+      return true;
+    }
+    rw.rewrite(instr, Op::ISETP, {result, Operand::pt(), other, instr.op_(3).value(), joined},
+               {{Mod::Cmp, isa::modAs<isa::ICmp>(instr, Mod::Cmp)},
+                {Mod::Type, isa::modAs<isa::IntType>(instr, Mod::Type)},
+                {Mod::Bool, op}});
+    return true;
+  }
+  return false;
+}
+
 /// A sum of known words and a carry that is not known is a choice between two words; its carry out is the carry, or
 /// known.
 bool foldThroughCarry(Rewriter& rw, Instr& instr) {
@@ -260,8 +344,8 @@ bool foldUniform(Rewriter& rw, Instr& instr) {
 } // namespace
 
 bool foldConstants(Rewriter& rw, Instr& instr) {
-  return foldKnown(rw, instr) || foldThroughChoice(rw, instr) || foldThroughCarry(rw, instr) || foldSelect(rw, instr) ||
-         foldUniform(rw, instr);
+  return foldKnown(rw, instr) || foldThroughChoice(rw, instr) || foldTestOfChoice(rw, instr) ||
+         foldThroughCarry(rw, instr) || foldSelect(rw, instr) || foldUniform(rw, instr);
 }
 
 } // namespace orias::phases
