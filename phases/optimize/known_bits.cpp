@@ -238,10 +238,11 @@ bool dropShift(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// The absolute value of a number without a sign.
+/// The absolute value of a number without a sign, or of an absolute value.
 bool dropAbsolute(Rewriter& rw, Instr& instr) {
   const Operand source = instr.op_(1).value();
-  if (!isCopyable(rw, source) || bitsOf(rw, source, kDepth).known(31) != false) return false;
+  if (!isCopyable(rw, source)) return false;
+  if (!rw.producer(source, Op::IABS) && bitsOf(rw, source, kDepth).known(31) != false) return false;
   rw.becomeCopy(instr, source);
   return true;
 }
