@@ -173,14 +173,28 @@ const std::vector<NumberedCode::Sides>& NumberedCode::sidesOfBranches() const {
     range.reverse();
     return range;
   };
+  // By block, the side that begins with it and was found last: many branches lead to the same block.
+  struct Known {
+    ori::BlockId meet = ori::kNoId;
+    std::size_t steps = 0, branch = 0, side = 0; ///< what it took, and where it is in sides_
+  };
+  std::vector<Known> known(function().blockIdCount());
   for (const Block* branch : function().layout()) {
     if (cfg_.successors(branch->id).size() < 2) continue;
     const ori::BlockId meet = postDominators.idom(branch->id);
     std::vector<Range> sides;
+    std::vector<std::pair<ori::BlockId, std::size_t>> found; // first blocks and steps, by side
     for (ori::BlockId first : cfg_.successors(branch->id)) {
       if (first == meet) continue;
       if (steps > kMostRegionSteps) {
         sides.emplace_back().add({0, 2 * count()});
+        found.emplace_back(first, 0);
+        continue;
+      }
+      if (const Known& same = known[first]; same.steps != 0 && same.meet == meet) {
+        steps += same.steps;
+        sides.push_back(sides_[same.branch][same.side]);
+        found.emplace_back(first, 0);
         continue;
       }
       ++stamp;
@@ -194,8 +208,12 @@ const std::vector<NumberedCode::Sides>& NumberedCode::sidesOfBranches() const {
         }
       steps += side.size();
       sides.push_back(pointsOf(side));
+      found.emplace_back(first, side.size());
     }
-    if (sides.size() >= 2) sides_.push_back(std::move(sides));
+    if (sides.size() < 2) continue;
+    for (std::size_t i = 0; i < found.size(); ++i)
+      if (const auto& [first, taken] = found[i]; taken != 0) known[first] = {meet, taken, sides_.size(), i};
+    sides_.push_back(std::move(sides));
   }
   // What lives anywhere behind a YIELD lives throughout.
   for (const std::vector<ori::BlockId>& blocks : ori::blocksBehindYields(cfg_, postDominators)) {
