@@ -206,17 +206,21 @@ class LoadSharing {
 
   std::vector<std::uint32_t> atStart(ori::BlockId id) const {
     if (id == cfg_.entry() || mayWait(id)) return std::vector<std::uint32_t>(locations_.size(), kNothing);
-    std::vector<std::uint32_t> known(locations_.size(), kAnything);
+    std::vector<std::uint32_t> known;
     for (const ori::BlockId from : cfg_.predecessors(id)) {
       if (!cfg_.isReachable(from)) continue;
-      for (std::size_t i = 0; i < known.size(); ++i) {
-        const std::uint32_t other = atEnd_[from][i];
-        if (known[i] == kAnything)
-          known[i] = other;
-        else if (other != kAnything && other != known[i])
-          known[i] = kNothing;
+      const std::vector<std::uint32_t>& others = atEnd_[from];
+      if (known.empty()) {
+        known = others;
+        continue;
+      }
+      for (std::size_t i = 0; i < known.size(); ++i) { // without branches: several at a time
+        const std::uint32_t one = known[i], other = others[i];
+        const std::uint32_t both = (other == kAnything) | (other == one) ? one : kNothing;
+        known[i] = one == kAnything ? other : both;
       }
     }
+    if (known.empty()) known.assign(locations_.size(), kAnything);
     return known;
   }
 
