@@ -32,8 +32,9 @@ class ResultChooser {
         ++all;
         if (def.owner->isGuarded()) guarded.push_back(def.owner);
       });
-      // A register with a single definition may be in SSA form as it is.
-      if (guarded.empty() || all == 1) continue;
+      // A register with a single definition may be in SSA form as it is. Where no definition is without a guard, the
+      // register is undefined in other lanes: a choice would keep alive what they have.
+      if (guarded.empty() || guarded.size() == all) continue;
       if (!std::ranges::all_of(guarded, [&](const Instr* instr) { return isChoice(*instr); })) continue;
       for (Instr* instr : guarded)
         choose(*instr);
