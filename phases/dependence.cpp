@@ -154,11 +154,23 @@ class Builder {
     const isa::InstrDesc& row = isa::desc(instr.op);
     // Instructions whose result depends on the moment keep their order among themselves. Those that read other lanes
     // need none: all lanes of the warp that are here issue each of them together.
-    if (row.has(Flag::Volatile) || isBlockBarrier(instr)) {
+    const bool isFence = isBlockFence(instr);
+    if (row.has(Flag::Volatile) || isBlockBarrier(instr) || isFence) {
       if (lastOrdered_) add(*lastOrdered_, node, 1);
       lastOrdered_ = node;
     }
-    if (isBlockBarrier(instr)) {
+    // What WGMMA does in the background, and tensor memory, is ordered by fences only.
+    if (row.latencyClass == isa::LatencyClass::Gmma || isTensorAccess(instr)) {
+      if (lastFence_) add(*lastFence_, node, 1);
+      products_.push_back(node);
+    }
+    if (isFence) {
+      for (const std::uint32_t product : products_)
+        add(product, node, 1);
+      products_.clear();
+      lastFence_ = node;
+    }
+    if (isBlockBarrier(instr) || isFence) {
       orderAllBefore(node);
       return;
     }
@@ -212,14 +224,22 @@ class Builder {
   std::vector<Now> touches_;          // of the instruction at hand
   std::vector<PlacedAccess> writers_; // and ordered reads
   std::vector<PlacedAccess> readers_; // any order among themselves
-  std::optional<std::uint32_t> lastOrdered_;
+  std::optional<std::uint32_t> lastOrdered_, lastFence_;
+  std::vector<std::uint32_t> products_; // WGMMA and accesses to tensor memory since the last fence
   std::vector<Edge> edges_;
 };
 
 } // namespace
 
+bool isBlockFence(const ori::Instr& instr) {
+  if (instr.isGuarded()) return false;
+  constexpr unsigned kCta = 0;
+  return instr.op == isa::Op::FENCE_VIEW_ASYNC ||
+         (instr.op == isa::Op::MEMBAR && isa::getMod(instr.op, instr.mods, isa::Mod::Scope) == kCta);
+}
+
 bool isPinned(const ori::Instr& instr) {
-  if (isBlockBarrier(instr) || isTensorAccess(instr)) return false;
+  if (isBlockBarrier(instr) || isBlockFence(instr) || isTensorAccess(instr)) return false;
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (row.has(Flag::Branch) || row.has(Flag::Terminator) || row.has(Flag::Fence)) return true;
   // Stores and atomics have dependences. A store of matrices (STSM) is one, too: all lanes of the warp that are here

@@ -16,8 +16,13 @@ struct Dependence {
   std::uint16_t latency = 0; ///< from issue to issue; an estimate after instructions of variable latency
 };
 
-/// May no other instruction move past this one? Branches, fences and what the table does not explain stay. Barriers of
-/// the block let pass what does not access memory: arithmetic, shuffles, matrix instructions.
+/// A fence that orders the accesses of the threads of a block: of one CTA (MEMBAR.CTA), or between its own accesses and
+/// asynchronous ones (FENCE.VIEW.ASYNC).
+bool isBlockFence(const ori::Instr& instr);
+
+/// May no other instruction move past this one? Branches, wider fences and what the table does not explain stay.
+/// Barriers and fences of the block let pass what does not access memory: arithmetic, shuffles; barriers also matrix
+/// instructions.
 bool isPinned(const ori::Instr& instr);
 
 /// The graph over a region without pinned instructions. Nodes are indices into the region; all edges go forward.

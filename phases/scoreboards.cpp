@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint8_t kNoScoreboard = isa::Control::kNoBarrier;
 constexpr std::uint32_t kFar = ~0u;
-constexpr std::uint8_t kDrainScoreboard = 5; ///< waited for at once, so that sharing it costs little
+constexpr std::uint8_t kDrainScoreboard = 5;
 
 /// A register that a queue has still to read or write.
 struct Outstanding {
@@ -214,24 +214,45 @@ class Assigner {
       if (slot >= 0) groupScoreboard_ = static_cast<std::uint8_t>(f.instr->op_(static_cast<unsigned>(slot)).imm);
     }
   }
-  /// Instructions that the next one has to wait for, whatever it touches.
+  /// The first instruction of a block from `i` on that may depend on a fence in front of it, or the end of the block.
+  std::uint32_t firstBehindFence(std::uint32_t i, std::uint32_t end) const {
+    using isa::Flag;
+    for (; i < end; ++i) {
+      const isa::InstrDesc& row = isa::desc(code_.instrs[i].instr->op);
+      for (const Flag flag : {Flag::Load, Flag::Store, Flag::Atomic, Flag::SideEffect, Flag::Fence, Flag::Volatile,
+                              Flag::Branch, Flag::Terminator, Flag::Convergent})
+        if (row.has(flag)) return i;
+      if (row.latencyClass == isa::LatencyClass::Gmma) return i;
+    }
+    return i;
+  }
+
+  /// Instructions that the next one has to wait for, whatever it touches; behind a fence, the next one that may depend
+  /// on it.
   void findDrains() {
     drainsBefore_.assign(code_.instrs.size(), false);
+    isDraining_.assign(code_.instrs.size(), false);
     for (const FlatBlock& block : code_.blocks)
       for (std::uint32_t i = block.first; i < block.end; ++i) {
         FlatInstr& f = code_.instrs[i];
         const isa::InstrDesc& row = isa::desc(f.instr->op);
-        const bool isBeforeDrain = i + 1 < block.end && f.latencyClass == isa::LatencyClass::Fence &&
-                                   isa::desc(code_.instrs[i + 1].instr->op).has(isa::Flag::DrainsWrites);
+        const std::uint32_t next =
+            f.latencyClass == isa::LatencyClass::Fence ? firstBehindFence(i + 1, block.end) : i + 1;
         if (row.has(isa::Flag::DrainsWrites))
           f.instr->control.writeBarrier = kDrainScoreboard;
-        else if (isBeforeDrain)
+        else if (f.latencyClass == isa::LatencyClass::Fence && next < block.end &&
+                 isa::desc(code_.instrs[next].instr->op).has(isa::Flag::DrainsWrites))
           f.instr->control.readBarrier = kDrainScoreboard;
         else
           continue;
-        if (i + 1 < block.end) drainsBefore_[i + 1] = true;
+        for (std::uint32_t between = i + 1; between < next; ++between)
+          isDraining_[between] = true;
+        if (next < block.end) {
+          drainsBefore_[next] = true;
+          continue;
+        }
         for (std::uint32_t s : block.successors)
-          if (i + 1 == block.end) drainsBefore_[code_.blocks[s].first] = true;
+          drainsBefore_[code_.blocks[s].first] = true;
       }
   }
   bool drains(const FlatInstr& f) const {
@@ -259,6 +280,7 @@ class Assigner {
     for (const State* state : {&state_, &anticipated_})
       for (const Outstanding& o : *state)
         inUse |= o.cover;
+    if (isDraining_[index]) inUse |= bitOf(kDrainScoreboard);
     unsigned freeCount = 0, readCount = 0, alikeCount = 0;
     for (unsigned s = 0; s < target_.scoreboardCount(); ++s) {
       if (s == groupScoreboard_) continue;
@@ -510,6 +532,7 @@ class Assigner {
   bool blockWantsReads_ = false; // somebody will wait until sources have been read
   std::uint8_t groupScoreboard_ = kNoScoreboard;
   std::vector<bool> drainsBefore_; // by instruction
+  std::vector<bool> isDraining_;   // by instruction: a fence in front of it may not be done
   State state_;
   std::array<User, 8> users_{};
   std::vector<State> exits_;           // by block

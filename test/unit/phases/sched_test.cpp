@@ -208,6 +208,22 @@ TEST_CASE("controls: the barrier of the cluster keeps its distance from fences a
   CHECK(all[1]->control.stall == 6);
 }
 
+TEST_CASE("controls: what depends on a fence waits for it, arithmetic does not") {
+  Program program({"STS [R4], R6", "MEMBAR.ALL.CTA", "FENCE.VIEW.ASYNC.S", "FADD R8, R6, R7", "MUFU.EX2 R9, R8",
+                   "FADD R10, R9, R8", "WARPGROUP.ARRIVE", "EXIT"});
+  program.words();
+  const auto at = [&](isa::Op op) { return program.instrs()[program.place(op)]->control; };
+  const unsigned fence = 1u << at(isa::Op::FENCE_VIEW_ASYNC).writeBarrier;
+  CHECK(at(isa::Op::FENCE_VIEW_ASYNC).waitMask == (1u << at(isa::Op::MEMBAR).readBarrier));
+  CHECK((at(isa::Op::FADD).waitMask & fence) == 0);
+  CHECK((1u << at(isa::Op::MUFU).writeBarrier) != fence);
+  CHECK((at(isa::Op::WARPGROUP_ARRIVE).waitMask & fence) != 0);
+  Program load({"FENCE.VIEW.ASYNC.S", "FADD R8, R6, R7", "LDS R9, [R8]", "EXIT"});
+  load.words();
+  CHECK(load.instrs()[load.place(isa::Op::FADD)]->control.waitMask == 0);
+  CHECK(load.instrs()[load.place(isa::Op::LDS)]->control.waitMask != 0);
+}
+
 TEST_CASE("three idle loads stand in front of a copy that follows a barrier or an access to shared memory") {
   const std::string copy = "LDGSTS.E [R4], desc[UR4][R2.64]";
   const auto idleLoads = [&](const std::string& between) {
@@ -318,6 +334,19 @@ TEST_CASE("schedule: memory keeps its order where addresses may meet") {
         {"STS [R4], R6", "BAR.SYNC.DEFER_BLOCKING 0x0", "LDG.E R2, desc[UR4][R10.64]", "IADD3 R8, R2, R2, RZ", "EXIT"});
     program.reorder();
     CHECK(program.place(isa::Op::LDG) == 2);
+  }
+  SUBCASE("a fence of the block stops accesses and WGMMA, and lets arithmetic pass") {
+    Program program({"STS [R4], R6", "MUFU.EX2 R9, R8", "FADD R10, R9, R8", "FADD R11, R10, R8", "FENCE.VIEW.ASYNC.S",
+                     "LDS R2, [R12]", "EXIT"});
+    program.reorder();
+    CHECK(program.place(isa::Op::STS) < program.place(isa::Op::FENCE_VIEW_ASYNC));
+    CHECK(program.place(isa::Op::FENCE_VIEW_ASYNC) < program.place(isa::Op::LDS));
+    CHECK(program.place(isa::Op::FENCE_VIEW_ASYNC) < program.place(isa::Op::FADD));
+  }
+  SUBCASE("a wider fence stops everything") {
+    Program program({"STS [R4], R6", "MUFU.EX2 R9, R8", "FADD R10, R9, R8", "MEMBAR.SC.GPU", "LDS R2, [R12]", "EXIT"});
+    program.reorder();
+    CHECK(program.place(isa::Op::FADD) < program.place(isa::Op::MEMBAR));
   }
 }
 
