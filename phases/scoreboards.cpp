@@ -220,7 +220,7 @@ class Assigner {
     for (; i < end; ++i) {
       const isa::InstrDesc& row = isa::desc(code_.instrs[i].instr->op);
       for (const Flag flag : {Flag::Load, Flag::Store, Flag::Atomic, Flag::SideEffect, Flag::Fence, Flag::Volatile,
-                              Flag::Branch, Flag::Terminator, Flag::Convergent})
+                              Flag::Branch, Flag::Terminator})
         if (row.has(flag)) return i;
       if (row.latencyClass == isa::LatencyClass::Gmma) return i;
     }
