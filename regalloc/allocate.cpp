@@ -81,13 +81,13 @@ class Allocator {
 
   /// Does file R fit into so many registers as it is?
   bool fits(unsigned registers, Search search) {
-    if (hasCalls_ || hasQuadTextures_ || changesCounts_ || isCallable(function_)) return true;
+    if (hasQuadTextures_ || changesCounts_ || isCallable(function_)) return true;
     code_ = std::make_shared<const NumberedCode>(function_);
     const LiveRanges ranges(code_, File::R);
     Webs webs = buildWebs(function_, File::R, ranges, {true, state_.unspillable, {}});
     addPredicatesTo(webs);
     if (state_.usesFrame) ++registers; // the stack pointer's
-    const SlotBudget budget = budgetOf(File::R, registers, {}, {});
+    const SlotBudget budget = budgetOf(File::R, registers, {}, callPoints(ranges, File::R));
     if (mostOccupied(webs, ranges.pointCount(), registers, {}) + (state_.usesFrame ? 1 : 0) > registers) return false;
     Placer placer(function_, webs);
     return canComplete(webs, placer, budget, search);

@@ -526,3 +526,18 @@ TEST_CASE("the question whether registers are enough counts predicates that wait
   CHECK(!fitsRegisters(function, 3, Search::Thorough));
   CHECK(fitsRegisters(function, 7, Search::Thorough));
 }
+
+TEST_CASE("the question whether registers are enough counts those that a callee may change") {
+  const auto fits = [](const char* call) {
+    std::string body = ".L0:\n S2R %r0, SR_TID.X;\n";
+    for (unsigned i = 1; i < 11; ++i)
+      body += fmt::format(" LDS %r{}, [%r0+{}];\n", i, 4 * i);
+    body += call;
+    for (unsigned i = 1; i < 11; ++i)
+      body += fmt::format(" STS [RZ+{}], %r{};\n", 4 * i, i);
+    const auto module = ori::test::kernel(body + " EXIT;\n");
+    return fitsRegisters(*module->functions.front(), 14, Search::Thorough);
+  };
+  CHECK(fits(""));
+  CHECK(!fits(" CALL.EXTERN RZ, 8, %r0, RZ, RZ;\n"));
+}
