@@ -75,6 +75,19 @@ bool isSumWithProduct(const Instr& instr) {
          instr.op_(4).file == File::R;
 }
 
+/// The product of a sum, if the block of `place` computes it behind `place`, where both factors are known; else none.
+Operand computedProduct(const ori::Function& function, const Instr& place, const Instr& sum) {
+  const Operand a = sum.op_(2).value(), b = sum.op_(3).value();
+  for (const Instr* instr = place.next; instr; instr = instr->next) {
+    if (instr->op != Op::IMAD_WIDE || instr->isGuarded() || !instr->op_(4).isZeroReg()) continue;
+    if (instr->op_(1).isVirtual() || instr->mods != sum.mods) continue;
+    const Operand c = instr->op_(2).value(), d = instr->op_(3).value(), result = instr->op_(0).value();
+    const bool isEqual = (a == c && b == d) || (a == d && b == c);
+    if (isEqual && result.isVirtual() && function.singleDef(result.reg) == instr) return result;
+  }
+  return {};
+}
+
 } // namespace
 
 unsigned hoistInvariantParts(ori::Function& function, const PhaseContext& context) {
@@ -105,10 +118,14 @@ unsigned hoistInvariantParts(ori::Function& function, const PhaseContext& contex
       inside.emit(Op::ISETP, {instr->op_(0).value(), Operand::pt(), bits, Operand::rz(), Operand::pt()},
                   {{Mod::Cmp, isa::ICmp::NE}, {Mod::Type, isa::IntType::U32}, {Mod::Bool, isa::BoolOp::AND}});
     } else {
-      const Operand product = outside.newR(2), sum = instr->op_(0).value(), addend = instr->op_(4).value(),
-                    carry = inside.newP();
-      outside.emit(Op::IMAD_WIDE, {product, Operand::pt(), instr->op_(2).value(), instr->op_(3).value(), Operand::rz()},
-                   {{Mod::Type, isa::getMod(instr->op, instr->mods, Mod::Type)}});
+      const Operand sum = instr->op_(0).value(), addend = instr->op_(4).value(), carry = inside.newP();
+      Operand product = computedProduct(function, *place, *instr);
+      if (product.isNone()) {
+        product = outside.newR(2);
+        outside.emit(Op::IMAD_WIDE,
+                     {product, Operand::pt(), instr->op_(2).value(), instr->op_(3).value(), Operand::rz()},
+                     {{Mod::Type, isa::getMod(instr->op, instr->mods, Mod::Type)}});
+      }
       inside.emit(Op::IADD3, {component(sum, 0), carry, Operand::pt(), component(addend, 0), component(product, 0),
                               Operand::rz()});
       inside.emit(Op::IADD3_X, {component(sum, 1), Operand::pt(), Operand::pt(), component(addend, 1),
