@@ -2,8 +2,10 @@
 
 #include "encoder/isa/codec.h"
 #include "encoder/isa/desc.h"
+#include "ori/builder.h"
 #include "ori/module.h"
 #include "phases/memory_access.h"
+#include "phases/split_components.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -90,16 +92,11 @@ class LoadNarrower {
     isa::setMod(load.op, mods, {Mod::Size, part->count == 1 ? MemSize::B32 : MemSize::B64});
     if (!isa::existsOn(function_.module().target(), load.op, mods) || !isa::fits(load.op, mods, operands)) return false;
 
-    std::vector<ori::Operand*> uses;
-    for (ori::Operand* use = function_.vreg(old).refs; use; use = use->nextRef)
-      if (!use->isDef) uses.push_back(use);
-    for (ori::Operand* use : uses) {
-      Operand value = use->value();
-      value.reg = fresh.reg;
-      value.sub = static_cast<std::uint8_t>(value.sub - part->first);
-      function_.setOperand(use->owner, static_cast<unsigned>(use - use->owner->operands), value);
-    }
+    std::vector<Operand> words(result.width); // those that nobody reads stay empty
+    for (unsigned i = 0; i < part->count; ++i)
+      words[part->first + i] = ori::component(fresh, i);
     function_.setOperand(&load, to, fresh);
+    renameWords(function_, old, words);
     if (part->first != 0) function_.setOperand(&load, at, offset);
     load.mods = mods;
     function_.touch(&load);
