@@ -30,16 +30,16 @@ UniformGain::UniformGain(const ori::Function& function)
     : target_(function.module().target()),
       hasManyRegisters_(function.analyses().pressure().maximum()[static_cast<std::size_t>(isa::File::R)] >
                         kManyRegisters) {
-  std::array<std::int64_t, kPipes> busy{};
-  std::int64_t slots = 0;
+  if (hasManyRegisters_) return;
+  std::array<std::int64_t, kPipes> busy{}; // of no pipe: the issue slots
   for (const ori::Block* block : function.layout())
     for (const ori::Instr& instr : *block) {
       if (instr.op == ori::Op::COPY) continue; // most of them need no instruction
       const isa::LatencyClass c = isa::latencyClassOf(instr.op, instr.mods);
-      slots += weightOf(*block);
-      busy[target_.pipe(c) % kPipes] += target_.issueCycles(c) * weightOf(*block);
+      busy[0] += weightOf(*block);
+      if (const unsigned pipe = target_.pipe(c) % kPipes; pipe != 0)
+        busy[pipe] += target_.issueCycles(c) * weightOf(*block);
     }
-  busy[0] = slots;
   busiest_ = static_cast<unsigned>(std::ranges::max_element(busy) - busy.begin());
 }
 

@@ -12,9 +12,8 @@ std::int64_t weightOf(const ori::Block& block);
 /// What moving an instruction to the uniform datapath gains, in units of which a cross-file copy costs six. The
 /// instruction still takes an issue slot. Where many registers are live, the vector register of its result is the gain.
 /// Elsewhere it is the time of a vector pipe: more for long products, twice as much on the pipe that limits the
-/// function, next to nothing for loads of constants and special
-/// registers. In loops all count alike, since copies take slots
-/// there in each iteration.
+/// function, next to nothing for loads of constants and special registers. In loops all count alike, since copies take
+/// slots there in each iteration.
 class UniformGain {
  public:
   explicit UniformGain(const ori::Function& function);
@@ -24,7 +23,8 @@ class UniformGain {
  private:
   const isa::Target& target_;
   bool hasManyRegisters_;
-  unsigned busiest_ = 0; ///< the pipe that is busy for more cycles than the function has instructions; 0: none is
+  unsigned busiest_ =
+      0; ///< the pipe that is busy for more cycles than the function has instructions; 0: none is, or nobody asks
 };
 
 } // namespace orias::phases
