@@ -227,8 +227,8 @@ class Assigner {
     return i;
   }
 
-  /// Instructions that the next one has to wait for, whatever it touches; behind a fence, the next one that may depend
-  /// on it.
+  /// What must be complete before later instructions issue, without regard to registers: behind a fence the first
+  /// instruction that may depend on it waits, otherwise the next one.
   void findDrains() {
     drainsBefore_.assign(code_.instrs.size(), false);
     isDraining_.assign(code_.instrs.size(), false);
@@ -236,12 +236,11 @@ class Assigner {
       for (std::uint32_t i = block.first; i < block.end; ++i) {
         FlatInstr& f = code_.instrs[i];
         const isa::InstrDesc& row = isa::desc(f.instr->op);
-        const std::uint32_t next =
-            f.latencyClass == isa::LatencyClass::Fence ? firstBehindFence(i + 1, block.end) : i + 1;
+        const bool isFence = f.latencyClass == isa::LatencyClass::Fence;
+        const std::uint32_t next = isFence ? firstBehindFence(i + 1, block.end) : i + 1;
         if (row.has(isa::Flag::DrainsWrites))
           f.instr->control.writeBarrier = kDrainScoreboard;
-        else if (f.latencyClass == isa::LatencyClass::Fence && next < block.end &&
-                 isa::desc(code_.instrs[next].instr->op).has(isa::Flag::DrainsWrites))
+        else if (isFence && next < block.end && isa::desc(code_.instrs[next].instr->op).has(isa::Flag::DrainsWrites))
           f.instr->control.readBarrier = kDrainScoreboard;
         else
           continue;
