@@ -81,10 +81,23 @@ struct Region {
   unsigned busy = 0;
   double frequency = 1;
 
+  /// May this order be taken at all? No file may need spills if the source order needs none, but for predicates where
+  /// `morePredicates`. Where R needs some in the source order, its peak may not be higher, and the other files only
+  /// count in the price.
+  bool isAllowed(const Candidate& candidate, bool morePredicates) const {
+    const RegionCounts& source = candidates[0].cost.peak;
+    if (source[kR] > limits[kR]) return candidate.cost.peak[kR] <= source[kR];
+    for (std::size_t f = 0; f < source.size(); ++f) {
+      if (f == kP && morePredicates) continue;
+      if (source[f] <= limits[f] && candidate.cost.peak[f] > limits[f]) return false;
+    }
+    return true;
+  }
+
   unsigned leastRegisters() const {
     unsigned least = ~0u;
     for (const Candidate& c : candidates)
-      least = std::min(least, c.cost.peak[kR]);
+      if (isAllowed(c, true)) least = std::min(least, c.cost.peak[kR]);
     return least;
   }
 };
@@ -571,32 +584,26 @@ class PreScheduler {
             region.frequency * (std::max(length / warpsPerScheduler(limit), static_cast<double>(region.busy)) + rest)};
   }
 
-  /// May this order be taken at all? No file may need spills if the source order needs none. Where R needs some in the
-  /// source order, its peak may not be higher, and the other files only count in the price.
-  static bool isAllowed(const Region& region, const Candidate& candidate) {
-    const RegionCounts& source = region.candidates[0].cost.peak;
-    if (source[kR] > region.limits[kR]) return candidate.cost.peak[kR] <= source[kR];
-    for (std::size_t f = 0; f < source.size(); ++f)
-      if (source[f] <= region.limits[f] && candidate.cost.peak[f] > region.limits[f]) return false;
-    return true;
-  }
-
   /// The cheapest order with at most `limit` registers, the first of equals; if none has so few, that with the fewest.
   const Candidate& best(const Region& region, unsigned limit) const {
     // Where all orders need spills, the fewest are not those of the fewest registers.
     const unsigned least = region.leastRegisters();
     const unsigned allowed = least > region.limits[kR] ? ~0u : std::max(limit - slack_, least);
     const Candidate* chosen = nullptr;
-    double lowest = 0;
-    for (const Candidate& c : region.candidates) {
-      if (c.cost.peak[kR] > allowed || !isAllowed(region, c)) continue;
-      const Cycles cycles = cyclesOf(region, c, limit);
-      const double price =
-          source_.launch == 0 ? cycles.launch : cycles.launch / source_.launch + cycles.full / source_.full;
-      if (!chosen || price < lowest * (1 - kGainForOrder)) {
-        chosen = &c;
-        lowest = price;
+    // Predicates are spilled only where no other order does with so few registers.
+    for (const bool morePredicates : {false, true}) {
+      double lowest = 0;
+      for (const Candidate& c : region.candidates) {
+        if (c.cost.peak[kR] > allowed || !region.isAllowed(c, morePredicates)) continue;
+        const Cycles cycles = cyclesOf(region, c, limit);
+        const double price =
+            source_.launch == 0 ? cycles.launch : cycles.launch / source_.launch + cycles.full / source_.full;
+        if (!chosen || price < lowest * (1 - kGainForOrder)) {
+          chosen = &c;
+          lowest = price;
+        }
       }
+      if (chosen) break;
     }
     return chosen ? *chosen : region.candidates[0];
   }
