@@ -52,6 +52,10 @@ constexpr double kFewerByTrees = 0.8;
 /// What spill code makes an order longer by: a reload stands in front of its reader, which waits for it (observed on
 /// the emulator: 50 to 120 cycles for each).
 constexpr double kStoreCycles = 8, kReloadCycles = 64;
+/// The same for predicates, which wait in vector registers.
+constexpr double kPredicateStoreCycles = 4, kPredicateReloadCycles = 6;
+/// Cycles for which each of these instructions takes its pipe.
+constexpr double kPredicatePipeCycles = 2;
 /// The share of an order's length that no other warp hides.
 constexpr double kShareOfLength = 0.05;
 /// Limits that are tried for a region, and further ones below what its orders need.
@@ -69,7 +73,7 @@ constexpr unsigned kTight = 3;
 struct Candidate {
   Order order;
   OrderCost cost;
-  SpillCode spills; ///< whatever the class
+  SpillCode spills, predicateSpills; ///< whatever the class
 };
 
 /// A region with the orders to choose from; the first is that of the source.
@@ -385,10 +389,12 @@ class PreScheduler {
       if (c.order == order) return c.cost.peak[kR];
     const OrderCost cost = costOf(model, std::span(order).first(count), region.limits[kP]);
     if (cost.peak[kR] > most) return cost.peak[kR];
-    SpillCode spills;
-    if (const unsigned limit = region.limits[kR]; cost.peak[kR] > limit)
-      spills = spillCodeOf(model.values, std::span(order).first(count), limit);
-    region.candidates.push_back({std::move(order), cost, spills});
+    const auto spillsOf = [&](std::size_t file) {
+      if (cost.peak[file] <= region.limits[file]) return SpillCode{};
+      return spillCodeOf(model.values, std::span(order).first(count), region.limits[file], file);
+    };
+    const SpillCode spills = spillsOf(kR), predicateSpills = spillsOf(kP);
+    region.candidates.push_back({std::move(order), cost, spills, predicateSpills});
     return cost.peak[kR];
   }
 
@@ -572,16 +578,19 @@ class PreScheduler {
   double warpsPerScheduler(unsigned limit) const { return std::max(1.0, classes_.warps(limit) / kSchedulers); }
 
   Cycles cyclesOf(const Region& region, const Candidate& candidate, unsigned limit) const {
-    double length =
-        candidate.cost.length + kStoreCycles * candidate.spills.stores + kReloadCycles * candidate.spills.loads;
+    const SpillCode& spills = candidate.spills;
+    const SpillCode& predicates = candidate.predicateSpills;
+    double length = candidate.cost.length + kStoreCycles * spills.stores + kReloadCycles * spills.loads +
+                    kPredicateStoreCycles * predicates.stores + kPredicateReloadCycles * predicates.loads;
     for (std::size_t f = 0; f < region.limits.size(); ++f)
-      if (f != kR && candidate.cost.peak[f] > region.limits[f])
+      if (f != kR && f != kP && candidate.cost.peak[f] > region.limits[f])
         length += kSpillCycles[f] * (candidate.cost.peak[f] - region.limits[f]);
+    const double busy = region.busy + kPredicatePipeCycles * (predicates.stores + predicates.loads);
     const double block = std::max(1.0, classes_.warpsPerBlock() / kSchedulers);
     // Warps overlap, but never wholly: the length counts a little where the pipes are what is short.
     const double rest = kShareOfLength * length;
-    return {region.frequency * (std::max(length, block * region.busy) + rest),
-            region.frequency * (std::max(length / warpsPerScheduler(limit), static_cast<double>(region.busy)) + rest)};
+    return {region.frequency * (std::max(length, block * busy) + rest),
+            region.frequency * (std::max(length / warpsPerScheduler(limit), busy) + rest)};
   }
 
   /// The cheapest order with at most `limit` registers, the first of equals; if none has so few, that with the fewest.

@@ -9,32 +9,33 @@ namespace {
 
 class SpillEstimate {
  public:
-  SpillEstimate(const RegionValues& values, std::span<const std::uint32_t> order, unsigned registers)
-      : values_(values), order_(order), registers_(registers), states_(values.values().size()),
+  SpillEstimate(const RegionValues& values, std::span<const std::uint32_t> order, unsigned registers, std::size_t file)
+      : values_(values), order_(order), registers_(registers), file_(file), states_(values.values().size()),
         touchesOf_(values.values().size()) {
     for (std::uint32_t at = static_cast<std::uint32_t>(order.size()); at-- > 0;)
       for (const RegionValues::Ref& ref : values.refs(order[at]))
-        if (!ref.begins && isOfR(ref.value)) touchesOf_[ref.value].push_back(at);
+        if (!ref.begins && isInFile(ref.value)) touchesOf_[ref.value].push_back(at);
   }
 
   SpillCode run() {
     // What the region does not touch waits in memory first.
-    through_ = values_.liveThrough()[kR];
+    through_ = values_.liveThrough()[file_];
     for (std::uint32_t id = 0; id < states_.size(); ++id)
-      if (isOfR(id) && values_.values()[id].isLiveBefore) {
+      if (isInFile(id) && values_.values()[id].isLiveBefore) {
         enter(id);
         states_[id].isStored = true;
       }
     makeRoom();
     for (const std::uint32_t node : order_) {
       for (const RegionValues::Ref& ref : values_.refs(node))
-        if (!ref.begins && isOfR(ref.value)) read(ref.value);
+        if (!ref.begins && isInFile(ref.value)) read(ref.value);
       for (const RegionValues::Ref& ref : values_.refs(node))
-        if (ref.begins && isOfR(ref.value)) enter(ref.value);
+        if (ref.begins && isInFile(ref.value)) enter(ref.value);
       makeRoom();
     }
     for (std::uint32_t id = 0; id < states_.size(); ++id)
-      code_.loads += isOfR(id) && values_.values()[id].isLiveAfter && states_[id].isStored && !states_[id].isInRegister;
+      code_.loads +=
+          isInFile(id) && values_.values()[id].isLiveAfter && states_[id].isStored && !states_[id].isInRegister;
     return code_;
   }
 
@@ -43,7 +44,7 @@ class SpillEstimate {
     bool isInRegister = false, isStored = false;
   };
 
-  bool isOfR(std::uint32_t id) const { return values_.values()[id].file == kR; }
+  bool isInFile(std::uint32_t id) const { return values_.values()[id].file == file_; }
 
   /// The position of the next instruction that reads the value; behind all for those that only later code reads.
   std::uint32_t nextTouch(std::uint32_t id) const {
@@ -86,6 +87,7 @@ class SpillEstimate {
   const RegionValues& values_;
   const std::span<const std::uint32_t> order_;
   const unsigned registers_;
+  const std::size_t file_; // an index into kScheduledFiles
   unsigned through_ = 0;
   std::vector<State> states_;                                     // by value
   std::vector<std::vector<std::uint32_t>> touchesOf_;             // by value: positions in the order, the next one last
@@ -95,8 +97,9 @@ class SpillEstimate {
 
 } // namespace
 
-SpillCode spillCodeOf(const RegionValues& values, std::span<const std::uint32_t> order, unsigned registers) {
-  return SpillEstimate(values, order, registers).run();
+SpillCode spillCodeOf(const RegionValues& values, std::span<const std::uint32_t> order, unsigned registers,
+                      std::size_t file) {
+  return SpillEstimate(values, order, registers, file).run();
 }
 
 } // namespace orias::phases

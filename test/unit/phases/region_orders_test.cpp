@@ -156,7 +156,8 @@ TEST_CASE("the spill code of an order is that of the values that are read last")
   sample.visit([&](const phases::BlockRegion&, const phases::ScheduleRegion& region) {
     ++regions;
     const auto spills = [&](unsigned registers) {
-      const phases::SpillCode code = phases::spillCodeOf(region.values, phases::sourceOrder(region), registers);
+      const phases::SpillCode code =
+          phases::spillCodeOf(region.values, phases::sourceOrder(region), registers, phases::kR);
       return std::pair(code.stores, code.loads);
     };
     CHECK(spills(7).first + spills(7).second == 0);
@@ -168,6 +169,31 @@ TEST_CASE("the spill code of an order is that of the values that are read last")
     CHECK(spills(2).second == 10);
   });
   CHECK(regions == 1);
+}
+
+TEST_CASE("the spill code of predicates counts each that waits, whatever the peak") {
+  // Two predicates are live throughout; the others follow one another in pairs.
+  std::string body =
+      ".L0:\n  S2R %r1, SR_TID.X;\n  ISETP.GT.AND %p101, PT, %r1, 1, PT;\n  ISETP.GT.AND %p102, PT, %r1, 2, PT;\n";
+  for (unsigned i = 0; i < 4; ++i)
+    body += fmt::format(
+        "  ISETP.GT.AND %p1{0}, PT, %r1, {0}, PT;\n  ISETP.GT.AND %p1{1}, PT, %r1, {1}, PT;\n"
+        "  SEL %r{0}, RZ, 1, %p1{0};\n  SEL %r{1}, RZ, 1, %p1{1};\n  STS [%r1+{2}], %r{0};\n  STS [%r1+{3}], %r{1};\n",
+        10 + 2 * i, 11 + 2 * i, 8 * i, 8 * i + 4);
+  body += "  SEL %r2, RZ, 1, %p101;\n  SEL %r3, RZ, 1, %p102;\n  STS [%r1+100], %r2;\n  STS [%r1+104], %r3;\n";
+  Sample sample(body);
+  sample.visit([&](const phases::BlockRegion&, const phases::ScheduleRegion& region) {
+    const Order source = phases::sourceOrder(region);
+    CHECK(phases::costOf(region, source).peak[phases::kP] == 4);
+    const auto spills = [&](unsigned predicates) {
+      const phases::SpillCode code = phases::spillCodeOf(region.values, source, predicates, phases::kP);
+      return std::pair(code.stores, code.loads);
+    };
+    CHECK(spills(4) == std::pair(0u, 0u));
+    CHECK(spills(3) == std::pair(1u, 1u));
+    CHECK(spills(2) == std::pair(2u, 2u));
+    CHECK(spills(1) == std::pair(6u, 6u)); // one of each pair, too
+  });
 }
 
 TEST_CASE("few registers first needs fewer than loads first where loads can wait") {
