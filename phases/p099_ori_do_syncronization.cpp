@@ -48,7 +48,7 @@ class Synchroniser {
     const ori::BarrierRange barriers = ori::usableBarriers(function_);
     firstBarrier_ = barriers.first;
     ori::ConvergencePlan plan =
-        ori::planConvergence(cfg_, dominators_, postDominators_, loops_, barriers.count, isDivergent);
+        ori::planConvergence(cfg_, dominators_, postDominators_, loops_, barriers.count, isDivergent, true);
     std::set<BlockId> shared;
     for (const Region& region : plan.regions)
       if (region.isShared) shared.insert(region.meet);
@@ -213,7 +213,7 @@ class Synchroniser {
 } // namespace
 
 /// Phase 99. Makes the sides of divergent branches meet again: BSSY at a block that dominates them, BSYNC in front of
-/// the block that post-dominates them, BREAK where lanes leave a loop out of the middle of a region (public notes on
+/// the block that post-dominates them, BREAK where lanes leave a region out of its middle (public notes on
 /// sm_90: bssy.md, bsync.md, break.md; the placement of all three was observed). Branches to code that wants the whole
 /// warp get none.
 /// Barriers are given numbers here: their nesting is known now, and they have no use that allocation could weigh.

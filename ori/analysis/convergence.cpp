@@ -1,5 +1,6 @@
 #include "ori/analysis/convergence.h"
 
+#include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
 #include "ori/analysis/loop_meetings.h"
 #include "ori/module.h"
@@ -16,6 +17,10 @@ namespace {
 constexpr std::size_t kMostSteps = 4'000'000;
 /// A region without a barrier.
 constexpr unsigned kNoBarrier = ~0u;
+/// Code that few lanes run a second time is cheaper than the barrier that would spare it: in instructions.
+constexpr unsigned kWorthMeeting = 12;
+/// Each edge on which lanes leave needs a BREAK.
+constexpr std::size_t kMostLeaving = 3;
 /// Regions of which all pairs are looked at.
 constexpr std::size_t kMostBehindArms = 192;
 
@@ -27,7 +32,7 @@ class Planner {
       outermost_.push_back(loop.parent == kNoId ? static_cast<LoopId>(outermost_.size()) : outermost_[loop.parent]);
   }
 
-  ConvergencePlan run(unsigned barrierCount, const std::vector<bool>& isDivergent) {
+  ConvergencePlan run(unsigned barrierCount, const std::vector<bool>& isDivergent, bool withJoins) {
     ownCount_ = barrierCount;
     findRegions(isDivergent);
     assignBarriers(barrierCount, 0, true);
@@ -37,7 +42,13 @@ class Planner {
     planned = plan_.regions.size();
     findRegionsInLoops(isDivergent);
     assignBarriers(barrierCount, planned, false);
-    dropCircles();
+    dropCircles(0);
+    if (withJoins) {
+      planned = plan_.regions.size();
+      findRegionsOfJoins(isDivergent);
+      assignBarriers(barrierCount, planned, false);
+      dropCircles(planned);
+    }
     return std::move(plan_);
   }
 
@@ -148,6 +159,88 @@ class Planner {
     }
   }
 
+  /// Where arms join, but some lanes go on from there while others went elsewhere before, as behind `if (a || b)`:
+  /// those that come on different ways shall not run all of it twice until the branches meet.
+  void findRegionsOfJoins(const std::vector<bool>& isDivergent) {
+    if (!loops_.isReducible()) return;
+    std::vector<bool> isPlanned(cfg_.idCount());
+    std::vector<const ConvergenceRegion*> forAll(cfg_.idCount(), nullptr); // by meet
+    for (const ConvergenceRegion& region : plan_.regions) {
+      isPlanned[region.meet] = true;
+      if (region.leaving.empty() && !region.isShared) forAll[region.meet] = &region;
+    }
+    std::vector<ConvergenceRegion> found;
+    const std::vector<unsigned> sizes = sizesOfDominated();
+    for (BlockId meet : cfg_.reversePostOrder()) {
+      const BlockId from = dominators_.idom(meet);
+      if (from == kNoId || isPlanned[meet] || isNeeded_[meet] || sizes[meet] < kWorthMeeting) continue;
+      if (loops_.innermost(from) != loopInFrontOf(meet) || !entriesComeFrom(from, meet)) continue;
+      const BlockId last = postDominators_.idom(from);
+      const bool isGathered = last < cfg_.idCount() && forAll[last] && dominators_.dominates(forAll[last]->from, from);
+      ConvergenceRegion region{from, meet, 0, {}, isGathered ? last : kNoId};
+      if (!findLeaving(region, isGathered) || region.leaving.empty() || region.leaving.size() > kMostLeaving) continue;
+      if (!partsAndMeets(region, isDivergent) || (isGathered && mayComeBack(region))) continue;
+      found.push_back(std::move(region));
+    }
+    std::ranges::move(found, std::back_inserter(plan_.regions));
+  }
+
+  /// By block: the instructions of all blocks that it dominates.
+  std::vector<unsigned> sizesOfDominated() const {
+    std::vector<unsigned> sizes(cfg_.idCount());
+    const auto& order = cfg_.reversePostOrder();
+    for (auto b = order.rbegin(); b != order.rend(); ++b) {
+      for ([[maybe_unused]] const Instr& instr : *cfg_.function().block(*b))
+        ++sizes[*b];
+      if (const BlockId over = dominators_.idom(*b); over != kNoId) sizes[over] += sizes[*b];
+    }
+    return sizes;
+  }
+
+  /// Whether lanes go apart inside of a region that findLeaving() has just looked at and come to its end on different
+  /// ways, and nothing on these ways waits for other lanes or may wait for what they do behind the meeting.
+  bool partsAndMeets(const ConvergenceRegion& region, const std::vector<bool>& isDivergent) const {
+    const auto isInside = [&](BlockId b) { return seen_[b] == stamp_; };
+    bool parts = false;
+    for (BlockId b : body_) {
+      if (loops_.innermost(b) != loops_.innermost(region.from)) return false;
+      for (const Instr& instr : *cfg_.function().block(b))
+        if (waitsForLanes(instr.op)) return false;
+      if (!isDivergent[b]) continue;
+      const BlockId met = postDominators_.idom(b);
+      const auto successors = cfg_.successors(b);
+      parts = parts || ((met >= cfg_.idCount() || !isInside(met)) && std::ranges::count_if(successors, isInside) > 1);
+    }
+    return parts;
+  }
+
+  static bool waitsForLanes(Op op) {
+    switch (op) {
+    case Op::CALL_REL:
+    case Op::CALL_FUNCTION:
+    case Op::CALL_EXTERN: return true;
+    default: break;
+    }
+    switch (isa::desc(op).latencyClass) {
+    case isa::LatencyClass::Cbu:
+    case isa::LatencyClass::Barrier:
+    case isa::LatencyClass::Syncs:
+    case isa::LatencyClass::WarpGroup: return true;
+    default: return false;
+    }
+  }
+
+  /// Whether a lane that leaves the region may come to its beginning again before all lanes are gathered.
+  bool mayComeBack(const ConvergenceRegion& region) {
+    return std::ranges::any_of(region.leaving, [&](const std::pair<BlockId, BlockId>& edge) {
+      const BlockId last = region.gathered;
+      if (isWait(edge.first, edge.second, last)) return false;
+      return anyWay(edge.second, [&](BlockId at, BlockId to) {
+        return to == region.from ? Way::Found : isWait(at, to, last) ? Way::Ends : Way::GoesOn;
+      });
+    });
+  }
+
   /// How many blocks of the loop lanes may go on to.
   unsigned waysWithin(LoopId loop, BlockId b) const {
     const auto successors = cfg_.successors(b);
@@ -216,11 +309,13 @@ class Planner {
            });
   }
 
-  /// Fills in the edges on which lanes leave; false where a lane may come back without having waited.
-  bool findLeaving(ConvergenceRegion& region) {
+  /// Fills in the edges on which lanes leave; false where a lane may come back without having waited, or, if that is
+  /// looked at elsewhere, where it stays in the loop.
+  bool findLeaving(ConvergenceRegion& region, bool mayStayInLoop = false) {
     // What leads to the meeting without passing its ends: `from` dominates all of it.
     ++stamp_;
-    std::vector<BlockId> body;
+    std::vector<BlockId>& body = body_;
+    body.clear();
     auto isInside = [&](BlockId b) { return seen_[b] == stamp_; };
     auto take = [&](BlockId b) {
       if (isInside(b)) return;
@@ -243,7 +338,7 @@ class Planner {
       for (BlockId s : cfg_.successors(b)) {
         if (s == region.from) return false;
         if (isInside(s)) continue;
-        if (loop != kNoId && loops_.contains(loop, s)) return false;
+        if (loop != kNoId && loops_.contains(loop, s) && !mayStayInLoop) return false;
         region.leaving.emplace_back(b, s);
       }
     return true;
@@ -428,10 +523,11 @@ class Planner {
 
   /// Lanes must not wait for each other in a circle: here for one that is held up at another meeting, which it has to
   /// wait for inside of the region. Regions that nobody leaves are nested; of the others, those in circles go.
-  void dropCircles() {
+  /// The regions ahead of `first` are in none.
+  void dropCircles(std::size_t first) {
     std::vector<ConvergenceRegion>& regions = plan_.regions;
     const auto isLeft = [](const ConvergenceRegion& r) { return !r.leaving.empty(); };
-    if (std::none_of(regions.begin(), regions.end(), isLeft)) return;
+    if (std::none_of(regions.begin() + static_cast<std::ptrdiff_t>(first), regions.end(), isLeft)) return;
     std::vector<std::uint32_t> regionOf(cfg_.idCount(), kNoId); // by meet
     for (std::uint32_t i = 0; i < regions.size(); ++i)
       regionOf[regions[i].meet] = i;
@@ -475,7 +571,7 @@ class Planner {
     }
     std::vector<ConvergenceRegion> kept;
     for (std::uint32_t i = 0; i < regions.size(); ++i)
-      if ((isFree[i] && steps < kMostSteps) || !isLeft(regions[i]))
+      if (i < first || (isFree[i] && steps < kMostSteps) || !isLeft(regions[i]))
         kept.push_back(std::move(regions[i]));
       else if (isNeeded_[regions[i].meet])
         plan_.missed.push_back({regions[i].meet, false});
@@ -511,6 +607,7 @@ class Planner {
   const DomTree& postDominators_;
   const Loops& loops_;
   std::vector<LoopId> outermost_;   ///< by loop: the one around it that is in no other
+  std::vector<BlockId> body_;       ///< what findLeaving() found inside of the region
   std::vector<std::uint32_t> seen_; ///< by block: the walk (stamp_) that has come there last
   std::uint32_t stamp_ = 0;
   unsigned ownCount_ = 0;               ///< barriers that only one side of a branch uses
@@ -586,8 +683,9 @@ std::vector<std::vector<BlockId>> blocksBehindYields(const Cfg& cfg, const DomTr
 }
 
 ConvergencePlan planConvergence(const Cfg& cfg, const DomTree& dominators, const DomTree& postDominators,
-                                const Loops& loops, unsigned barrierCount, const std::vector<bool>& isDivergent) {
-  return Planner(cfg, dominators, postDominators, loops).run(barrierCount, isDivergent);
+                                const Loops& loops, unsigned barrierCount, const std::vector<bool>& isDivergent,
+                                bool withJoins) {
+  return Planner(cfg, dominators, postDominators, loops).run(barrierCount, isDivergent, withJoins);
 }
 
 } // namespace orias::ori

@@ -64,8 +64,10 @@ std::vector<std::vector<BlockId>> blocksBehindYields(const Cfg& cfg, const DomTr
 
 /// Plans, for each join of divergent branch arms, one region that covers all of those branches. A region is
 /// sound if every lane that sets its barrier waits for it (or exits), and no other lane waits for it. `isDivergent`
-/// is indexed by block ID: lanes may leave that block on different edges.
+/// is indexed by block ID: lanes may leave that block on different edges. `withJoins` adds regions for arms that join
+/// before all of them do; they change nothing about the others.
 ConvergencePlan planConvergence(const Cfg& cfg, const DomTree& dominators, const DomTree& postDominators,
-                                const Loops& loops, unsigned barrierCount, const std::vector<bool>& isDivergent);
+                                const Loops& loops, unsigned barrierCount, const std::vector<bool>& isDivergent,
+                                bool withJoins = false);
 
 } // namespace orias::ori
