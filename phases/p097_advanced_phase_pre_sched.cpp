@@ -44,6 +44,9 @@ constexpr std::size_t kLarge = 50'000; ///< instructions times orders
 constexpr std::size_t kBudget = 400'000;
 /// The share of the cycles that an order must gain to be preferred to an earlier one.
 constexpr double kGainForOrder = 0.02;
+/// Orders that differ by this share of the cycles are equal: of these, one with this share of the registers spreads
+/// loads and address arithmetic over the code, where other warps fill the waits. The estimate only knows their sum.
+constexpr double kEqualOrders = 0.01, kFewRegisters = 0.75;
 /// An order that finishes one tree of operands after the other is taken along where it needs at most this share of the
 /// registers of all others.
 constexpr double kFarFewer = 0.6;
@@ -593,7 +596,8 @@ class PreScheduler {
             region.frequency * (std::max(length / warpsPerScheduler(limit), busy) + rest)};
   }
 
-  /// The cheapest order with at most `limit` registers, the first of equals; if none has so few, that with the fewest.
+  /// The cheapest order with at most `limit` registers, of equals the first or one with far fewer registers; if none
+  /// has so few, that with the fewest.
   const Candidate& best(const Region& region, unsigned limit) const {
     // Where all orders need spills, the fewest are not those of the fewest registers.
     const unsigned least = region.leastRegisters();
@@ -607,7 +611,9 @@ class PreScheduler {
         const Cycles cycles = cyclesOf(region, c, limit);
         const double price =
             source_.launch == 0 ? cycles.launch : cycles.launch / source_.launch + cycles.full / source_.full;
-        if (!chosen || price < lowest * (1 - kGainForOrder)) {
+        const bool isSpread =
+            chosen && price < lowest * (1 + kEqualOrders) && c.cost.peak[kR] < kFewRegisters * chosen->cost.peak[kR];
+        if (!chosen || price < lowest * (1 - kGainForOrder) || isSpread) {
           chosen = &c;
           lowest = price;
         }
