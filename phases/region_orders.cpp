@@ -72,27 +72,35 @@ class PressureCost {
   unsigned count_ = 0;
 };
 
-/// Nodes that may come next, those with the longest path first.
+/// A node that may come next, with what decides whether it does: each step looks at many of them, which is why all of
+/// it stands here once more. Nothing in front of the node is left, so that its cycle is known.
+struct Ready {
+  std::uint32_t node;
+  unsigned rank; ///< in which order they are listed
+  unsigned earliest, pipe;
+
+  /// The first cycle in which it may issue.
+  unsigned start(const std::array<unsigned, 16>& pipeFree) const { return std::max(earliest, pipeFree[pipe]); }
+};
+
+/// Nodes that may come next, those with the longest path first; `rank` is the path.
 class ReadyList {
  public:
-  explicit ReadyList(const std::vector<unsigned>& path) : path_(path) {}
-
-  void add(std::uint32_t node) {
-    const auto isBefore = [this](std::uint32_t a, std::uint32_t b) {
-      return std::pair(path_[b], a) < std::pair(path_[a], b);
+  void add(const Ready& ready) {
+    const auto isBefore = [](const Ready& a, const Ready& b) {
+      return std::pair(b.rank, a.node) < std::pair(a.rank, b.node);
     };
-    nodes_.insert(std::ranges::lower_bound(nodes_, node, isBefore), node);
+    nodes_.insert(std::ranges::lower_bound(nodes_, ready, isBefore), ready);
   }
-  std::span<const std::uint32_t> candidates() const { return {nodes_.data(), std::min(nodes_.size(), kCandidates)}; }
-  std::uint32_t take(std::size_t at) {
-    const std::uint32_t node = nodes_[at];
+  std::span<const Ready> candidates() const { return {nodes_.data(), std::min(nodes_.size(), kCandidates)}; }
+  Ready take(std::size_t at) {
+    const Ready taken = nodes_[at];
     nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(at));
-    return node;
+    return taken;
   }
 
  private:
-  const std::vector<unsigned>& path_;
-  std::vector<std::uint32_t> nodes_;
+  std::vector<Ready> nodes_;
 };
 
 /// By node, how many barriers are in front of it: instructions without registers, whose place the dependences of memory
@@ -115,7 +123,7 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
   PressureCost cost(region);
   std::vector<unsigned> earliest(open.size(), 0);
   std::array<unsigned, 16> pipeFree{};
-  ReadyList ready(path);
+  ReadyList ready;
   const bool inSourceOrder = whenShort == WhenShort::SourceOrder, isNewestFirst = whenShort == WhenShort::NewestReady;
   std::vector<int> barriers, readySince; // of NewestReady
   if (isNewestFirst) {
@@ -123,7 +131,7 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
     readySince.resize(open.size());
   }
   auto add = [&, count = 0](std::uint32_t n) mutable {
-    ready.add(n);
+    ready.add({n, path[n], earliest[n], region.costs[n].pipe});
     if (isNewestFirst) readySince[n] = count++;
   };
   for (std::uint32_t n = 0; n < open.size(); ++n)
@@ -133,8 +141,8 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
   for (unsigned now = 0; order.size() < open.size(); ++now) {
     const bool isShort = isNear(pressure.live(), limits);
     const auto candidates = ready.candidates();
-    const auto waitOf = [&](std::uint32_t n) {
-      const unsigned start = std::max(earliest[n], pipeFree[region.costs[n].pipe]);
+    const auto waitOf = [&](const Ready& candidate) {
+      const unsigned start = candidate.start(pipeFree);
       return start > now ? start - now : 0;
     };
     std::size_t best = 0;
@@ -142,10 +150,11 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
       // The longest path comes first: of those that need not wait the first is the best, or one of equal length.
       unsigned shortest = waitOf(candidates[0]);
       for (std::size_t i = 1; i < candidates.size(); ++i) {
-        const bool isShorter = path[candidates[i]] < path[candidates[best]];
+        const bool isShorter = candidates[i].rank < candidates[best].rank;
         if (shortest == 0 && isShorter) break;
         const unsigned wait = waitOf(candidates[i]);
-        if (wait > shortest || (wait == shortest && (isShorter || !goesFirst(candidates[i], candidates[best]))))
+        if (wait > shortest ||
+            (wait == shortest && (isShorter || !goesFirst(candidates[i].node, candidates[best].node))))
           continue;
         best = i;
         shortest = wait;
@@ -156,26 +165,53 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
         const int own = cost.of(pressure.change(n));
         return inSourceOrder || isNewestFirst ? std::min(own, 0) : own;
       };
-      // Compared from left to right; smaller is better.
-      using Score = std::tuple<int, int, int, int>;
-      const auto scoreOf = [&](std::uint32_t n, int own) {
-        if (isNewestFirst) return Score(-barriers[n], own, -readySince[n], 0);
-        if (inSourceOrder && own == 0) return Score(0, -static_cast<int>(n), 0, 0);
-        const RegionChange& change = pressure.change(n);
-        return Score(own, static_cast<int>(waitOf(n)), -static_cast<int>(path[n]),
-                     std::accumulate(change.begin(), change.end(), 0));
-      };
-      Score bestScore = scoreOf(candidates[0], costOf(candidates[0]));
-      for (std::size_t i = 1; i < candidates.size(); ++i) {
-        const int own = costOf(candidates[i]);
-        if (!isNewestFirst && own > std::get<0>(bestScore)) continue;
-        const Score score = scoreOf(candidates[i], own);
-        if (bestScore < score || (score == bestScore && !goesFirst(candidates[i], candidates[best]))) continue;
-        best = i;
-        bestScore = score;
+      if (!isNewestFirst && !inSourceOrder) {
+        // What it lacks, how long it waits, its path, and what it begins. The longest path comes first.
+        const auto changeOf = [&](const Ready& candidate) {
+          const RegionChange& change = pressure.change(candidate.node);
+          return std::accumulate(change.begin(), change.end(), 0);
+        };
+        int least = costOf(candidates[0].node);
+        unsigned shortest = waitOf(candidates[0]);
+        for (std::size_t i = 1; i < candidates.size(); ++i) {
+          const int own = costOf(candidates[i].node);
+          if (own > least) continue;
+          const unsigned wait = waitOf(candidates[i]);
+          if (own == least) {
+            if (wait > shortest || (wait == shortest && candidates[i].rank < candidates[best].rank)) continue;
+            if (wait == shortest) {
+              const int more = changeOf(candidates[i]) - changeOf(candidates[best]);
+              if (more > 0 || (more == 0 && !goesFirst(candidates[i].node, candidates[best].node))) continue;
+            }
+          }
+          best = i;
+          least = own;
+          shortest = wait;
+        }
+      } else {
+        // Compared from left to right; smaller is better.
+        using Score = std::tuple<int, int, int, int>;
+        const auto scoreOf = [&](const Ready& candidate, int own) {
+          const std::uint32_t n = candidate.node;
+          if (isNewestFirst) return Score(-barriers[n], own, -readySince[n], 0);
+          if (own == 0) return Score(0, -static_cast<int>(n), 0, 0);
+          const RegionChange& change = pressure.change(n);
+          return Score(own, static_cast<int>(waitOf(candidate)), -static_cast<int>(candidate.rank),
+                       std::accumulate(change.begin(), change.end(), 0));
+        };
+        Score bestScore = scoreOf(candidates[0], costOf(candidates[0].node));
+        for (std::size_t i = 1; i < candidates.size(); ++i) {
+          const int own = costOf(candidates[i].node);
+          if (inSourceOrder && own > std::get<0>(bestScore)) continue;
+          const Score score = scoreOf(candidates[i], own);
+          if (bestScore < score || (score == bestScore && !goesFirst(candidates[i].node, candidates[best].node)))
+            continue;
+          best = i;
+          bestScore = score;
+        }
       }
     }
-    const std::uint32_t chosen = ready.take(best);
+    const std::uint32_t chosen = ready.take(best).node;
     now = issueAt(std::max(now, earliest[chosen]), region.costs[chosen], pipeFree);
     (pressure.*advance)(chosen);
     order.push_back(chosen);
@@ -509,28 +545,30 @@ Order fillStalls(const ScheduleRegion& region, std::span<const std::uint32_t> ba
   LiveProfile profile(region, base);
   std::vector<unsigned> open(base.size()), earliest(base.size(), 0);
   std::array<unsigned, 16> pipeFree{};
-  std::vector<std::uint32_t> ready; // in the base order
-  const auto isBefore = [&](std::uint32_t a, std::uint32_t b) { return profile.positionOf(a) < profile.positionOf(b); };
-  const auto add = [&](std::uint32_t n) { ready.insert(std::ranges::lower_bound(ready, n, isBefore), n); };
+  std::vector<Ready> ready; // in the base order: `rank` is the position
+  const auto placeOf = [&](unsigned position) { return std::ranges::lower_bound(ready, position, {}, &Ready::rank); };
+  const auto add = [&](std::uint32_t n) {
+    const unsigned position = profile.positionOf(n);
+    ready.insert(placeOf(position), Ready{n, position, earliest[n], region.costs[n].pipe});
+  };
   for (std::uint32_t n = 0; n < open.size(); ++n)
     if ((open[n] = region.graph.predecessorCount(n)) == 0) add(n);
   Order order;
   order.reserve(base.size());
   for (unsigned now = 0; order.size() < base.size(); ++now) {
-    const auto startOf = [&](std::uint32_t n) { return std::max({now, earliest[n], pipeFree[region.costs[n].pipe]}); };
     std::uint32_t chosen = profile.first();
-    unsigned start = startOf(chosen);
+    unsigned start = std::max({now, earliest[chosen], pipeFree[region.costs[chosen].pipe]});
     unsigned checks = 0;
-    for (std::uint32_t n : ready) {
+    for (const Ready& candidate : ready) {
       if (start == now) break;
-      const unsigned other = startOf(n);
+      const unsigned other = std::max(now, candidate.start(pipeFree));
       if (other >= start) continue;
       if (++checks > kMostChecks) break;
-      if (!profile.fits(n, limits)) continue;
-      chosen = n;
+      if (!profile.fits(candidate.node, limits)) continue;
+      chosen = candidate.node;
       start = other;
     }
-    std::erase(ready, chosen);
+    ready.erase(placeOf(profile.positionOf(chosen)));
     now = issueAt(start, region.costs[chosen], pipeFree);
     profile.issue(chosen);
     order.push_back(chosen);
