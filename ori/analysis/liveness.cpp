@@ -61,7 +61,6 @@ class Liveness::Solver {
     const auto byPlace = [](const Border& a, const Border& b) {
       return std::pair(a.block, a.word) < std::pair(b.block, b.word);
     };
-    std::sort(before_.begin(), before_.end(), byPlace);
     std::sort(after_.begin(), after_.end(), byPlace);
     std::vector<LiveChange> changes;
     for (auto before = before_.begin(), after = after_.begin(); before != before_.end() || after != after_.end();) {
@@ -172,11 +171,29 @@ class Liveness::Solver {
   void forget() {
     for (std::uint32_t word = 0; word < selected_.size(); ++word)
       if (selected_[word] != 0) masks_.emplace_back(word, selected_[word]);
-    for (const BlockId id : cfg_.reversePostOrder())
-      for (const auto& [word, mask] : masks_) {
-        const std::uint64_t in = out_.liveIn_[id].takeWord(word, mask), out = out_.liveOut_[id].takeWord(word, mask);
-        if ((in | out) != 0) before_.push_back({id, word, in, out});
+    std::vector<std::array<std::uint64_t, 2>> taken(masks_.size()); // by mask: in, out
+    const auto take = [&](SparseBits& live, std::size_t side) {
+      bool isAny = false;
+      auto mask = masks_.begin();
+      live.forEachWord([&](std::uint32_t word, std::uint64_t bits) {
+        while (mask != masks_.end() && mask->first < word)
+          ++mask;
+        if (mask == masks_.end() || mask->first != word || (bits & mask->second) == 0) return;
+        taken[static_cast<std::size_t>(mask - masks_.begin())][side] = bits & mask->second;
+        isAny = true;
+      });
+      return isAny;
+    };
+    for (BlockId id = 0; id < out_.liveIn_.size(); ++id) {
+      const bool isIn = take(out_.liveIn_[id], 0), isOut = take(out_.liveOut_[id], 1);
+      for (std::size_t i = 0; (isIn || isOut) && i < taken.size(); ++i) {
+        const auto [in, out] = std::exchange(taken[i], {});
+        if ((in | out) == 0) continue;
+        before_.push_back({id, masks_[i].first, in, out});
+        if (in != 0) out_.liveIn_[id].takeWord(masks_[i].first, in);
+        if (out != 0) out_.liveOut_[id].takeWord(masks_[i].first, out);
       }
+    }
     std::erase_if(out_.lifeStarts_, [&](const auto& start) { return isSelected(start.second); });
     std::erase_if(out_.maybeUndefined_, [&](CompId comp) { return isSelected(comp); });
   }
@@ -499,7 +516,7 @@ class Liveness::Solver {
   std::vector<bool> namesSelected_;     // by instruction: a selected component
   std::vector<std::pair<std::uint32_t, std::uint64_t>> masks_; // words with selected components, ascending
   std::vector<BlockId> named_;                                 // blocks that name selected registers, ascending
-  std::vector<Border> before_, after_;                         // those that are not empty
+  std::vector<Border> before_, after_;                         // those that are not empty; `before_` by block and word
   std::vector<std::pair<BlockId, CompId>> phiUses_;            // predecessor, and what a phi behind it reads
   std::vector<Summary> summaries_;
   std::uint32_t word_ = 0;                             // components 64 * word_ to 64 * word_ + 63 are being solved
