@@ -38,8 +38,7 @@ class LoadHoister {
   LoadHoister(ori::Function& function, PhaseContext& context)
       : function_(function), context_(context), cfg_(function.analyses().cfg()),
         postDominators_(function.analyses().postDominators()), joins_(function), loops_(function.analyses().loops()),
-        pressure_(function.analyses().pressure()),
-        limit_(registersUpToCliff(function, pressure_.maximum()[kR], context)), more_(function.blockIdCount(), 0) {}
+        more_(function.blockIdCount(), 0) {}
 
   bool run() {
     bool changed = false;
@@ -202,7 +201,11 @@ class LoadHoister {
     unsigned words = 0;
     for (const ori::Operand& o : load.ops())
       if (o.isDef && o.isVirtual() && o.file == File::R) words += o.width;
-    const auto fits = [&](BlockId id) { return pressure_.inBlock(id)[kR] + more_[id] + words <= limit_; };
+    if (!pressure_) {
+      pressure_ = &function_.analyses().pressure();
+      limit_ = registersUpToCliff(function_, pressure_->maximum()[kR], context_);
+    }
+    const auto fits = [&](BlockId id) { return pressure_->inBlock(id)[kR] + more_[id] + words <= limit_; };
     if (!fits(join) || !std::ranges::all_of(between, fits)) return false;
     more_[join] += words;
     for (BlockId id : between)
@@ -216,8 +219,8 @@ class LoadHoister {
   const ori::DomTree& postDominators_;
   const Joins joins_;
   const ori::Loops& loops_;
-  const ori::RegisterPressure& pressure_;
-  const unsigned limit_;
+  const ori::RegisterPressure* pressure_ = nullptr; // measured where a load may move, before anything does
+  unsigned limit_ = 0;
   std::vector<unsigned> more_; ///< by block: registers of loads that now live through it
 };
 

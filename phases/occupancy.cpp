@@ -99,4 +99,11 @@ unsigned registersUpToCliff(const ori::Function& function, unsigned live, const 
   return adjusted == end ? end : static_cast<unsigned>(std::clamp<std::int64_t>(adjusted, 0, context.maxRegisters));
 }
 
+unsigned namedRegisters(const ori::Function& function, isa::File file) {
+  unsigned count = 0;
+  for (ori::VRegId id = 0; id < function.vregCount(); ++id)
+    if (const ori::VReg& reg = function.vreg(id); reg.file == file && reg.refs) count += reg.width;
+  return count;
+}
+
 } // namespace orias::phases

@@ -50,4 +50,7 @@ class OccupancyClasses {
 /// RegTargetAdjust.
 unsigned registersUpToCliff(const ori::Function& function, unsigned live, const PhaseContext& context);
 
+/// How many registers of a file instructions name: no more are ever live at once. Found without liveness.
+unsigned namedRegisters(const ori::Function& function, isa::File file);
+
 } // namespace orias::phases

@@ -32,7 +32,6 @@ class ConditionHoister {
  public:
   ConditionHoister(ori::Function& function, PhaseContext& context)
       : function_(function), context_(context), cfg_(function.analyses().cfg()), joins_(function),
-        pressure_(function.analyses().pressure()), limit_(registersUpToCliff(function, most(File::R), context)),
         more_(function.blockIdCount()) {}
 
   bool run() {
@@ -48,8 +47,13 @@ class ConditionHoister {
     unsigned registers = 0, predicates = 0;
   };
 
-  unsigned most(File file) const { return pressure_.maximum()[static_cast<std::size_t>(file)]; }
-  unsigned live(BlockId id, File file) const { return pressure_.inBlock(id)[static_cast<std::size_t>(file)]; }
+  /// Counts what is live, before anything moves.
+  void measure() {
+    if (pressure_) return;
+    pressure_ = &function_.analyses().pressure();
+    limit_ = registersUpToCliff(function_, pressure_->maximum()[static_cast<std::size_t>(File::R)], context_);
+  }
+  unsigned live(BlockId id, File file) const { return pressure_->inBlock(id)[static_cast<std::size_t>(file)]; }
 
   bool hoistFrom(Block& join) {
     const Instr* branch = join.last;
@@ -61,6 +65,7 @@ class ConditionHoister {
     if (!collect(branch->guard(), join, chain) || waitsForLoads(chain, *head)) return false;
     const std::optional<std::vector<BlockId>> between = joins_.blocksBetween(head->id, join.id, kMostBlocks);
     if (!between) return false;
+    measure();
     const unsigned registers = wordsReadElsewhere(chain);
     for (BlockId id : *between)
       if (hasCall(id) || live(id, File::P) + more_[id].predicates >= kMostPredicates ||
@@ -143,8 +148,8 @@ class ConditionHoister {
   PhaseContext& context_;
   const ori::Cfg& cfg_;
   const Joins joins_;
-  const ori::RegisterPressure& pressure_;
-  const unsigned limit_;
+  const ori::RegisterPressure* pressure_ = nullptr; // measured where a condition may move
+  unsigned limit_ = 0;
   std::vector<More> more_; // by block
 };
 

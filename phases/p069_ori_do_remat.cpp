@@ -1,4 +1,5 @@
 #include "ori/analysis/analyses.h"
+#include "phases/occupancy.h"
 #include "phases/phases.h"
 #include "phases/remat/live_in_engine.h"
 
@@ -17,9 +18,10 @@ bool isSkipped(const ori::Function& function, const PhaseContext& context) {
 }
 
 bool hasTarget(const ori::Function& function, const PhaseContext& context) {
+  const RematTargets targets(function, context);
+  if (!targets.mayBeFor(namedRegisters(function, isa::File::R))) return false;
   const ori::RegisterPressure& pressure = function.analyses().pressure();
-  const unsigned live = pressure.maximum()[static_cast<std::size_t>(isa::File::R)];
-  return !RematTargets(function, context).forLive(live).empty();
+  return !targets.forLive(pressure.maximum()[static_cast<std::size_t>(isa::File::R)]).empty();
 }
 
 } // namespace

@@ -44,11 +44,19 @@ unsigned RematTargets::limitIn(ori::BlockId id) const {
   return counts_ ? std::min(limit_, usable(counts_->atStart(id))) : limit_;
 }
 
+unsigned RematTargets::ceiling() const {
+  const auto wanted = static_cast<unsigned>(context_.knobs.get(Knob::RematMaxregCeiling));
+  return wanted != 0 ? std::min(limit_, wanted) : limit_;
+}
+
+bool RematTargets::mayBeFor(unsigned most) const {
+  return most > ceiling() || context_.knobs.get(Knob::RematForOcc) == 0 ||
+         context_.knobs.enabled(Knob::RematBeforeSched);
+}
+
 std::vector<RematTarget> RematTargets::forLive(unsigned live) const {
   using Reason = RematTarget::Reason;
-  unsigned ceiling = limit_;
-  if (const auto wanted = static_cast<unsigned>(context_.knobs.get(Knob::RematMaxregCeiling)); wanted != 0)
-    ceiling = std::min(ceiling, wanted);
+  const unsigned ceiling = this->ceiling();
   if (live > ceiling) return {{ceiling, Reason::Limit}};
   const auto percent = static_cast<double>(context_.knobs.get(Knob::RematForOcc));
   if (percent == 0) return {{live * kShare / 100, Reason::Share}};

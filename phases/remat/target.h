@@ -40,6 +40,8 @@ class RematTargets {
 
   /// What to try one after the other, the best first. Empty when nothing is to be gained.
   std::vector<RematTarget> forLive(unsigned live) const;
+  /// Whether there may be something, where at most so many registers are live.
+  bool mayBeFor(unsigned most) const;
   /// The most registers that the function may have live, less room for tuples.
   unsigned limit() const { return limit_; }
   /// The limit in a block, where `setmaxnreg` leaves fewer (knob CtaReconfigAwareMrpa).
@@ -53,6 +55,8 @@ class RematTargets {
 
  private:
   unsigned usable(unsigned registers) const;
+  /// The most registers that may be live without a reason to do something.
+  unsigned ceiling() const;
 
   const PhaseContext& context_;
   OccupancyClasses classes_;

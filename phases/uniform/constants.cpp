@@ -4,6 +4,7 @@
 #include "encoder/isa/target.h"
 #include "ori/analysis/analyses.h"
 #include "ori/builder.h"
+#include "phases/occupancy.h"
 #include "phases/uniform/consumers.h"
 
 #include <algorithm>
@@ -62,8 +63,10 @@ class ConstantMover {
       order.push_back(&word);
     std::stable_sort(order.begin(), order.end(),
                      [](const DoubleWord* a, const DoubleWord* b) { return a->weight > b->weight; });
-    const unsigned used = function_.analyses().pressure().maximum()[static_cast<unsigned>(File::UR)];
-    int room = static_cast<int>(context_.target.registerCount(File::UR)) - kSpareRegisters - static_cast<int>(used);
+    const int all = static_cast<int>(context_.target.registerCount(File::UR)) - kSpareRegisters;
+    int room = all - static_cast<int>(namedRegisters(function_, File::UR));
+    if (room < 2 * static_cast<int>(order.size())) // what is live decides
+      room = all - static_cast<int>(function_.analyses().pressure().maximum()[static_cast<unsigned>(File::UR)]);
     for (DoubleWord* word : order) {
       if (word->readers.size() == 1 && isUniformLoad(*word->readers.front())) continue; // it serves all already
       // Pairs stand at even numbers, so a single word may cost the one beside it.

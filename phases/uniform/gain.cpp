@@ -4,6 +4,7 @@
 #include "ori/analysis/analyses.h"
 #include "ori/analysis/register_pressure.h"
 #include "ori/module.h"
+#include "phases/occupancy.h"
 
 #include <algorithm>
 #include <array>
@@ -28,8 +29,9 @@ std::int64_t weightOf(const ori::Block& block) {
 
 UniformGain::UniformGain(const ori::Function& function)
     : target_(function.module().target()),
-      hasManyRegisters_(function.analyses().pressure().maximum()[static_cast<std::size_t>(isa::File::R)] >
-                        kManyRegisters) {
+      hasManyRegisters_(namedRegisters(function, isa::File::R) > kManyRegisters &&
+                        function.analyses().pressure().maximum()[static_cast<std::size_t>(isa::File::R)] >
+                            kManyRegisters) {
   if (hasManyRegisters_) return;
   std::array<std::int64_t, kPipes> busy{}; // of no pipe: the issue slots
   for (const ori::Block* block : function.layout())

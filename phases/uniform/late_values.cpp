@@ -3,6 +3,7 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
 #include "ori/analysis/analyses.h"
+#include "phases/occupancy.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -106,8 +107,9 @@ class Delayer {
 } // namespace
 
 unsigned delayUniformValues(ori::Function& function, const PhaseContext& context) {
-  const ori::RegisterPressure& pressure = function.analyses().pressure();
   const unsigned crowded = context.target.registerCount(File::UR) * kCrowdedNumerator / kCrowdedDenominator;
+  if (namedRegisters(function, File::UR) <= crowded) return 0;
+  const ori::RegisterPressure& pressure = function.analyses().pressure();
   std::vector<Block*> blocks;
   for (Block* block : function.layout())
     if (pressure.inBlock(block->id)[static_cast<std::size_t>(File::UR)] > crowded) blocks.push_back(block);
