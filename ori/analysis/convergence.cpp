@@ -17,10 +17,9 @@ namespace {
 constexpr std::size_t kMostSteps = 4'000'000;
 /// A region without a barrier.
 constexpr unsigned kNoBarrier = ~0u;
-/// Code that few lanes run a second time is cheaper than the barrier that would spare it: in instructions.
-constexpr unsigned kWorthMeeting = 12;
-/// Each edge on which lanes leave needs a BREAK.
-constexpr std::size_t kMostLeaving = 3;
+/// Little code that some lanes run a second time is cheaper than the barrier that would spare it, and BREAK on each
+/// edge where lanes leave: in instructions.
+constexpr unsigned kWorthMeeting = 12, kWorthLeaving = 6;
 /// Regions of which all pairs are looked at.
 constexpr std::size_t kMostBehindArms = 192;
 
@@ -42,12 +41,13 @@ class Planner {
     planned = plan_.regions.size();
     findRegionsInLoops(isDivergent);
     assignBarriers(barrierCount, planned, false);
-    dropCircles(0);
+    dropCircles();
     if (withJoins) {
       planned = plan_.regions.size();
-      findRegionsOfJoins(isDivergent);
+      const std::vector<unsigned> sizes = sizesOfDominated();
+      findRegionsOfJoins(isDivergent, sizes);
+      dropCirclesOfJoins(planned, sizes);
       assignBarriers(barrierCount, planned, false);
-      dropCircles(planned);
     }
     return std::move(plan_);
   }
@@ -161,7 +161,7 @@ class Planner {
 
   /// Where arms join, but some lanes go on from there while others went elsewhere before, as behind `if (a || b)`:
   /// those that come on different ways shall not run all of it twice until the branches meet.
-  void findRegionsOfJoins(const std::vector<bool>& isDivergent) {
+  void findRegionsOfJoins(const std::vector<bool>& isDivergent, const std::vector<unsigned>& sizes) {
     if (!loops_.isReducible()) return;
     std::vector<bool> isPlanned(cfg_.idCount());
     std::vector<const ConvergenceRegion*> forAll(cfg_.idCount(), nullptr); // by meet
@@ -169,17 +169,21 @@ class Planner {
       isPlanned[region.meet] = true;
       if (region.leaving.empty() && !region.isShared) forAll[region.meet] = &region;
     }
+    const std::size_t planned = plan_.regions.size();
+    bodies_.assign(planned, {});
     std::vector<ConvergenceRegion> found;
-    const std::vector<unsigned> sizes = sizesOfDominated();
     for (BlockId meet : cfg_.reversePostOrder()) {
       const BlockId from = dominators_.idom(meet);
-      if (from == kNoId || isPlanned[meet] || isNeeded_[meet] || sizes[meet] < kWorthMeeting) continue;
+      if (from == kNoId || isPlanned[meet] || sizes[meet] < kWorthMeeting) continue;
       if (loops_.innermost(from) != loopInFrontOf(meet) || !entriesComeFrom(from, meet)) continue;
-      const BlockId last = postDominators_.idom(from);
-      const bool isGathered = last < cfg_.idCount() && forAll[last] && dominators_.dominates(forAll[last]->from, from);
-      ConvergenceRegion region{from, meet, 0, {}, isGathered ? last : kNoId};
-      if (!findLeaving(region, isGathered) || region.leaving.empty() || region.leaving.size() > kMostLeaving) continue;
-      if (!partsAndMeets(region, isDivergent) || (isGathered && mayComeBack(region))) continue;
+      const auto gathersAll = [&](BlockId b) { return forAll[b] && dominators_.dominates(forAll[b]->from, from); };
+      BlockId last = postDominators_.idom(from);
+      while (last < cfg_.idCount() && !gathersAll(last))
+        last = postDominators_.idom(last);
+      ConvergenceRegion region{from, meet, 0, {}, last < cfg_.idCount() ? last : kNoId};
+      if (!findLeaving(region, true) || region.leaving.empty()) continue;
+      if (sizes[meet] < kWorthLeaving * region.leaving.size()) continue;
+      if (!partsAndMeets(region, isDivergent) || mayComeBack(region, planned)) continue;
       found.push_back(std::move(region));
     }
     std::ranges::move(found, std::back_inserter(plan_.regions));
@@ -209,7 +213,8 @@ class Planner {
       if (!isDivergent[b]) continue;
       const BlockId met = postDominators_.idom(b);
       const auto successors = cfg_.successors(b);
-      parts = parts || ((met >= cfg_.idCount() || !isInside(met)) && std::ranges::count_if(successors, isInside) > 1);
+      const bool meetsBefore = met < cfg_.idCount() && met != region.meet && isInside(met);
+      parts = parts || (!meetsBefore && std::ranges::count_if(successors, isInside) > 1);
     }
     return parts;
   }
@@ -230,15 +235,44 @@ class Planner {
     }
   }
 
-  /// Whether a lane that leaves the region may come to its beginning again before all lanes are gathered.
-  bool mayComeBack(const ConvergenceRegion& region) {
+  /// Whether a lane that leaves the region may come to its beginning again while others wait at its end: before it has
+  /// waited, at the end of a region around this one, for all lanes that are in there.
+  bool mayComeBack(const ConvergenceRegion& region, std::size_t planned) {
+    std::vector<bool> isEnd(cfg_.idCount());
+    for (std::size_t i = 0; i < planned; ++i) {
+      const ConvergenceRegion& around = plan_.regions[i];
+      if (around.isShared || !dominators_.dominates(around.from, region.from)) continue;
+      if (bodies_[i].empty()) bodies_[i] = bodyOf(around);
+      if (bodies_[i][region.meet]) isEnd[around.meet] = true;
+    }
     return std::ranges::any_of(region.leaving, [&](const std::pair<BlockId, BlockId>& edge) {
-      const BlockId last = region.gathered;
-      if (isWait(edge.first, edge.second, last)) return false;
-      return anyWay(edge.second, [&](BlockId at, BlockId to) {
-        return to == region.from ? Way::Found : isWait(at, to, last) ? Way::Ends : Way::GoesOn;
-      });
+      const auto look = [&](BlockId at, BlockId to) {
+        return to == region.from ? Way::Found : isEnd[to] && isWait(at, to, to) ? Way::Ends : Way::GoesOn;
+      };
+      return look(edge.first, edge.second) == Way::GoesOn && anyWay(edge.second, look);
     });
+  }
+
+  /// By block: whether it leads to the end of a region without passing its ends.
+  std::vector<bool> bodyOf(const ConvergenceRegion& region) const {
+    std::vector<bool> isInside(cfg_.idCount());
+    isInside[region.from] = true;
+    std::vector<BlockId> work;
+    const auto take = [&](BlockId b) {
+      if (isInside[b] || !cfg_.isReachable(b)) return;
+      isInside[b] = true;
+      work.push_back(b);
+    };
+    for (BlockId p : cfg_.predecessors(region.meet))
+      if (!cfg_.isRetreating(p, region.meet)) take(p);
+    while (!work.empty()) {
+      const BlockId b = work.back();
+      work.pop_back();
+      if (b == region.meet) continue;
+      for (BlockId p : cfg_.predecessors(b))
+        if (p != region.meet) take(p);
+    }
+    return isInside;
   }
 
   /// How many blocks of the loop lanes may go on to.
@@ -521,29 +555,25 @@ class Planner {
     return next == users.begin() || isOver(std::prev(next)->second, use);
   }
 
-  /// Lanes must not wait for each other in a circle: here for one that is held up at another meeting, which it has to
-  /// wait for inside of the region. Regions that nobody leaves are nested; of the others, those in circles go.
-  /// The regions ahead of `first` are in none.
-  void dropCircles(std::size_t first) {
-    std::vector<ConvergenceRegion>& regions = plan_.regions;
-    const auto isLeft = [](const ConvergenceRegion& r) { return !r.leaving.empty(); };
-    if (std::none_of(regions.begin() + static_cast<std::ptrdiff_t>(first), regions.end(), isLeft)) return;
+  /// By region: those whose meetings lanes wait at inside of it. Nothing where there are too many ways.
+  std::optional<std::vector<std::vector<std::uint32_t>>> waitsInside() const {
+    const std::vector<ConvergenceRegion>& regions = plan_.regions;
     std::vector<std::uint32_t> regionOf(cfg_.idCount(), kNoId); // by meet
     for (std::uint32_t i = 0; i < regions.size(); ++i)
       regionOf[regions[i].meet] = i;
 
     std::vector<std::vector<std::uint32_t>> waitsFor(regions.size());
-    std::vector<std::uint32_t> seen(cfg_.idCount(), kNoId), holdsUp(regions.size(), 0);
+    std::vector<std::uint32_t> seen(cfg_.idCount(), kNoId);
     std::vector<BlockId> work;
     std::size_t steps = 0;
     for (std::uint32_t i = 0; i < regions.size(); ++i) {
       const ConvergenceRegion& r = regions[i];
       work.assign(1, r.from);
-      while (!work.empty() && steps < kMostSteps) {
+      while (!work.empty()) {
         const BlockId at = work.back();
         work.pop_back();
         for (BlockId next : cfg_.successors(at)) {
-          ++steps;
+          if (++steps > kMostSteps) return std::nullopt;
           const bool isMeeting = regionOf[next] != kNoId && isWait(at, next, next);
           if (isMeeting && regionOf[next] == i) continue;
           if (std::find(r.leaving.begin(), r.leaving.end(), std::pair(at, next)) != r.leaving.end()) continue;
@@ -553,9 +583,22 @@ class Planner {
           work.push_back(next);
         }
       }
-      for (std::uint32_t other : waitsFor[i])
-        ++holdsUp[other];
     }
+    return waitsFor;
+  }
+
+  /// Lanes must not wait for each other in a circle: here for one that is held up at another meeting, which it has to
+  /// wait for inside of the region. Regions that nobody leaves are nested; of the others, those in circles go.
+  void dropCircles() {
+    std::vector<ConvergenceRegion>& regions = plan_.regions;
+    const auto isLeft = [](const ConvergenceRegion& r) { return !r.leaving.empty(); };
+    if (std::none_of(regions.begin(), regions.end(), isLeft)) return;
+    const std::optional<std::vector<std::vector<std::uint32_t>>> waitsFor = waitsInside();
+    std::vector<std::uint32_t> holdsUp(regions.size(), 0);
+    if (waitsFor)
+      for (const std::vector<std::uint32_t>& waits : *waitsFor)
+        for (std::uint32_t other : waits)
+          ++holdsUp[other];
 
     // What no circle leads to is taken away until nothing changes.
     std::vector<std::uint32_t> free;
@@ -566,16 +609,66 @@ class Planner {
       const std::uint32_t i = free.back();
       free.pop_back();
       isFree[i] = true;
-      for (std::uint32_t other : waitsFor[i])
+      for (std::uint32_t other : waitsFor ? (*waitsFor)[i] : std::vector<std::uint32_t>())
         if (--holdsUp[other] == 0) free.push_back(other);
     }
     std::vector<ConvergenceRegion> kept;
     for (std::uint32_t i = 0; i < regions.size(); ++i)
-      if (i < first || (isFree[i] && steps < kMostSteps) || !isLeft(regions[i]))
+      if ((isFree[i] && waitsFor) || !isLeft(regions[i]))
         kept.push_back(std::move(regions[i]));
       else if (isNeeded_[regions[i].meet])
         plan_.missed.push_back({regions[i].meet, false});
     regions = std::move(kept);
+  }
+
+  /// The same for joins: the regions from `first` on, as few as it takes, those first that spare the least code. The
+  /// others are in no circle.
+  void dropCirclesOfJoins(std::size_t first, const std::vector<unsigned>& sizes) {
+    std::vector<ConvergenceRegion>& regions = plan_.regions;
+    if (first == regions.size()) return;
+    const std::optional<std::vector<std::vector<std::uint32_t>>> waitsFor = waitsInside();
+    if (!waitsFor) return regions.resize(first);
+    std::vector<std::vector<std::uint32_t>> heldUpBy(regions.size());
+    std::vector<std::size_t> waits(regions.size()), holdsUp(regions.size());
+    std::vector<std::uint32_t> free, bySize;
+    for (std::uint32_t i = 0; i < regions.size(); ++i) {
+      waits[i] = (*waitsFor)[i].size();
+      for (std::uint32_t other : (*waitsFor)[i]) {
+        heldUpBy[other].push_back(i);
+        ++holdsUp[other];
+      }
+      if (i >= first) bySize.push_back(i);
+    }
+    std::ranges::stable_sort(bySize, {}, [&](std::uint32_t i) { return sizes[regions[i].meet]; });
+    for (std::uint32_t i = 0; i < regions.size(); ++i)
+      if (waits[i] == 0 || holdsUp[i] == 0) free.push_back(i);
+    std::vector<bool> isOut(regions.size()), isDropped(regions.size());
+    const auto takeOut = [&] { // what is in no circle
+      while (!free.empty()) {
+        const std::uint32_t i = free.back();
+        free.pop_back();
+        if (isOut[i]) continue;
+        isOut[i] = true;
+        for (std::uint32_t other : (*waitsFor)[i])
+          if (--holdsUp[other] == 0) free.push_back(other);
+        for (std::uint32_t other : heldUpBy[i])
+          if (--waits[other] == 0) free.push_back(other);
+      }
+    };
+    takeOut();
+    for (std::uint32_t i : bySize) {
+      if (isOut[i]) continue;
+      isDropped[i] = true;
+      free.push_back(i);
+      takeOut();
+    }
+    std::size_t at = first;
+    for (std::size_t i = first; i < regions.size(); ++i)
+      if (!isDropped[i]) {
+        if (at != i) regions[at] = std::move(regions[i]);
+        ++at;
+      }
+    regions.resize(at);
   }
 
   /// Whether all lanes have met again behind the one region before any comes to the other.
@@ -610,11 +703,12 @@ class Planner {
   std::vector<BlockId> body_;       ///< what findLeaving() found inside of the region
   std::vector<std::uint32_t> seen_; ///< by block: the walk (stamp_) that has come there last
   std::uint32_t stamp_ = 0;
-  unsigned ownCount_ = 0;               ///< barriers that only one side of a branch uses
-  std::vector<Users> users_;            ///< by barrier
-  bool behindArms_ = false;             ///< regions of a barrier need not dominate each other
-  std::vector<std::uint32_t> regionAt_; ///< by block: the region that meets there; for behindArms_
-  std::vector<bool> isNeeded_;          ///< by block: lanes of a divergent branch meet here at the latest
+  unsigned ownCount_ = 0;                 ///< barriers that only one side of a branch uses
+  std::vector<Users> users_;              ///< by barrier
+  bool behindArms_ = false;               ///< regions of a barrier need not dominate each other
+  std::vector<std::uint32_t> regionAt_;   ///< by block: the region that meets there; for behindArms_
+  std::vector<std::vector<bool>> bodies_; ///< by region, where it was asked for: what bodyOf() says
+  std::vector<bool> isNeeded_;            ///< by block: lanes of a divergent branch meet here at the latest
   ConvergencePlan plan_;
 };
 
