@@ -12,14 +12,14 @@ inline bool overlap(const isa::Operand& a, const isa::Operand& b) {
 /// Whether the guard or a source uses a component of `reg`.
 inline bool reads(const ori::Instr& instr, const isa::Operand& reg) {
   for (const ori::Operand& o : instr.refs())
-    if (!o.isDef && overlap(o.value(), reg)) return true;
+    if (o.reg == reg.reg && !o.isDef && overlap(o.value(), reg)) return true;
   return false;
 }
 
 /// Whether the instruction defines, or may define, a component of `reg`.
 inline bool writes(const ori::Instr& instr, const isa::Operand& reg) {
   for (const ori::Operand& o : instr.ops())
-    if (o.isDef && overlap(o.value(), reg)) return true;
+    if (o.reg == reg.reg && o.isDef && overlap(o.value(), reg)) return true;
   return false;
 }
 

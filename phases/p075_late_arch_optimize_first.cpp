@@ -27,6 +27,8 @@ namespace {
 constexpr unsigned kFarthest = 64;
 /// Instructions behind the last reader of a register that are looked at for another one.
 constexpr unsigned kFarthestEnd = 512;
+/// A register with no more references, and no more of them in the block, is looked for by them.
+constexpr unsigned kMostRefs = 64, kMostOthers = 8;
 
 /// One or two words that are chosen by one condition: where it holds, a value that was computed for that, else another
 /// one that is not wanted any more.
@@ -178,13 +180,20 @@ class Peepholes {
 
   /// Whether a part of the register may be read behind the instruction as it is now.
   bool isLiveBehind(const Instr& instr, const Operand& reg) const {
+    const std::optional<std::vector<const Instr*>> others = othersThatName(reg.reg, instr);
+    const auto names = [&](const Instr& other) {
+      return others ? std::ranges::find(*others, &other) != others->end()
+                    : std::ranges::any_of(other.refs(), [&](const ori::Operand& o) { return o.reg == reg.reg; });
+    };
     // What has been made by this phase is not in the snapshot; nothing of it is live at a border of blocks.
     for (unsigned k = 0; k < reg.width; ++k) {
       const Operand word = function_.part(reg.reg, reg.sub + k);
       bool ends = false;
       unsigned left = kFarthestEnd;
       for (const Instr* i = instr.next; i && !ends; i = i->next) {
-        if (left-- == 0 || reads(*i, word)) return true;
+        if (left-- == 0) return true;
+        if (!names(*i)) continue;
+        if (reads(*i, word)) return true;
         ends = writes(*i, word) && !i->isGuarded();
       }
       if (!ends && (reg.reg >= vregCount_ ||
@@ -192,6 +201,17 @@ class Peepholes {
         return true;
     }
     return false;
+  }
+
+  /// The other instructions of the block that name a register, if they are few and easily found.
+  std::optional<std::vector<const Instr*>> othersThatName(ori::VRegId reg, const Instr& instr) const {
+    std::vector<const Instr*> others;
+    unsigned left = kMostRefs;
+    for (const ori::Operand* o = function_.vreg(reg).refs; o; o = o->nextRef) {
+      if (left-- == 0 || others.size() == kMostOthers) return std::nullopt;
+      if (o->owner != &instr && o->owner->block == instr.block) others.push_back(o->owner);
+    }
+    return others;
   }
 
   void apply(const Choice& choice) {
