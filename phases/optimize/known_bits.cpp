@@ -107,7 +107,9 @@ Bits bitsUpTo(std::uint64_t most, int zeros) {
 /// Sums of products: zeros at the end add up; what cannot wrap begins with some.
 Bits bitsOfProduct(const Rewriter& rw, const Instr& instr, unsigned depth) {
   const Operand x = instr.op_(1).value(), y = instr.op_(2).value(), addend = instr.op_(3).value();
-  const Bits a = bitsOf(rw, x, depth), b = bitsOf(rw, y, depth), c = bitsOf(rw, addend, depth);
+  const Bits c = bitsOf(rw, addend, depth);
+  if (c.canBeOne == ~0u) return {}; // whatever the product is
+  const Bits a = bitsOf(rw, x, depth), b = bitsOf(rw, y, depth);
   const std::uint64_t most = std::uint64_t{a.canBeOne} * b.canBeOne + c.canBeOne;
   return bitsUpTo(most,
                   std::min(std::countr_zero(a.canBeOne) + std::countr_zero(b.canBeOne), std::countr_zero(c.canBeOne)));
@@ -122,6 +124,7 @@ Bits bitsOfSum(const Rewriter& rw, const Instr& instr, unsigned depth) {
     const bool isNegated = source.neg();
     source.flags &= static_cast<std::uint8_t>(~Operand::kNeg);
     const std::uint32_t canBeOne = bitsOf(rw, source, depth).canBeOne;
+    if (canBeOne == ~0u) return {}; // whatever the others are
     zeros = std::min(zeros, std::countr_zero(canBeOne));
     most += isNegated && canBeOne != 0 ? ~std::uint32_t{0} : canBeOne;
   }
@@ -155,18 +158,27 @@ Bits bitsOfConstantLoad(const Rewriter& rw, const Instr& instr) {
 }
 
 Bits bitsOf(const Rewriter& rw, const Operand& operand, unsigned depth) {
-  if (const auto value = rw.constantOf(operand)) return Bits::of(*value);
-  if (isPlainConstant(operand)) return bitsUpTo(rangeOfConstant(rw.function(), operand.bank, operand.imm).most, 0);
-  if (depth == 0 || operand.width != 1 || !operand.isReg(File::R)) return {};
-  if (operand.neg() || operand.abs() || operand.inverted() || operand.half != Operand::Half::None) return {};
+  if (!operand.isReg(File::R) || operand.isZeroReg()) {
+    if (const auto value = rw.constantOf(operand)) return Bits::of(*value);
+    if (isPlainConstant(operand)) return bitsUpTo(rangeOfConstant(rw.function(), operand.bank, operand.imm).most, 0);
+    return {};
+  }
+  if (operand.width != 1 || operand.half != Operand::Half::None) return {};
+  if (operand.neg() || operand.abs() || operand.inverted()) return {};
   const Definition def = rw.definition(operand);
-  if (!def || def.instr->op_(def.slot).width != 1) return {};
+  if (!def) return {};
   const Instr& instr = *def.instr;
+  // Only these hold constants.
+  if (instr.op == Op::MOV || instr.op == Op::COPY)
+    if (const auto value = rw.constantOf(operand)) return Bits::of(*value);
+  if (depth == 0 || instr.op_(def.slot).width != 1) return {};
   switch (instr.op) {
   case Op::COPY: return bitsOf(rw, instr.op_(1).value(), depth - 1);
   case Op::S2R: return bitsUpTo(rangeOfSpecial(rw.function(), instr.op_(1).imm).most, 0);
   case Op::SEL: {
-    const Bits a = bitsOf(rw, instr.op_(1).value(), depth - 1), b = bitsOf(rw, instr.op_(2).value(), depth - 1);
+    const Bits a = bitsOf(rw, instr.op_(1).value(), depth - 1);
+    if (a.areUnknown()) return {};
+    const Bits b = bitsOf(rw, instr.op_(2).value(), depth - 1);
     return {a.canBeZero | b.canBeZero, a.canBeOne | b.canBeOne};
   }
   case Op::LOP3: return def.slot == 1 ? bitsOfLogic(rw, instr, depth - 1) : Bits{};
