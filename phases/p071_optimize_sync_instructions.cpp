@@ -168,6 +168,27 @@ void guardByMask(ori::Function& function, Instr& sync) {
   function.setGuard(&sync, isOfMask);
 }
 
+/// Whether the mask of a WARPSYNC, or its condition, is set in the loop that it stands in.
+bool isSetInLoop(const ori::Function& function, const Instr& sync, const ori::Loops& loops) {
+  for (unsigned i = 0; i < sync.operandCount; ++i) {
+    const isa::Operand operand = sync.op_(i).value();
+    if (!operand.isVirtual()) continue;
+    const Instr* def = function.singleDef(operand.reg);
+    if (!def || loops.contains(loops.innermost(sync.block->id), def->block->id)) return true;
+  }
+  return false;
+}
+
+/// Sets the mask of all lanes in front of a WARPSYNC.
+void setMaskAgain(ori::Function& function, Instr& sync) {
+  ori::Builder b = ori::Builder::before(function, &sync);
+  b.setSource(sync.source);
+  const isa::Operand mask = b.newR();
+  b.emit(Op::MOV, {mask, isa::Operand::immediate(-1)});
+  function.setOperand(&sync, 1, mask);
+  if (!sync.op_(0).value().isNone()) function.setOperand(&sync, 0, isa::Operand::pt());
+}
+
 /// Each attempt to get registers begins with all lanes (ptxas does the same).
 bool asksForRegisters(const Instr& sync) {
   return sync.next && sync.next->op == Op::USETMAXREG_ALLOC;
@@ -191,7 +212,12 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
   const std::vector<bool> isApart = findNeededWaits(function, waits, cfg, divergence);
   const ori::Loops& loops = function.analyses().loops();
   std::vector<Instr*> needless, partial;
-  std::vector<std::pair<Instr*, ori::BlockId>> early; // with the block in front of their loop
+  struct Early {
+    Instr* instr;
+    ori::BlockId entry; ///< the block in front of its loop
+    bool isSetInLoop;
+  };
+  std::vector<Early> early;
   const auto entryOfHeader = [&](ori::BlockId header) {
     const ori::LoopId loop = loops.innermost(header);
     if (loop == ori::kNoId || loops.loop(loop).header != header) return ori::kNoId;
@@ -211,7 +237,7 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
         } else if (const ori::BlockId entry =
                        isFirst && !asksForRegisters(instr) ? entryOfHeader(block->id) : ori::kNoId;
                    entry != ori::kNoId) {
-          early.push_back({&instr, entry});
+          early.push_back({&instr, entry, isSetInLoop(function, instr, loops)});
         } else {
           context.remarks.refused(&instr, "the warp may have diverged");
         }
@@ -227,12 +253,13 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
     function.erase(instr);
   }
   std::vector<ori::EdgeIds> edges;
-  for (const auto& [instr, entry] : early)
-    edges.push_back({entry, instr->block->id});
+  for (const Early& e : early)
+    edges.push_back({e.entry, e.instr->block->id});
   const std::vector<ori::Block*> fronts = placesInFront(function, cfg, edges);
   for (std::size_t i = 0; i < early.size(); ++i) {
-    context.remarks.did(early[i].first, "moved before the loop: no lanes part in it");
-    moveToEnd(function, *early[i].first, *fronts[i]);
+    context.remarks.did(early[i].instr, "moved before the loop: no lanes part in it");
+    moveToEnd(function, *early[i].instr, *fronts[i]);
+    if (early[i].isSetInLoop) setMaskAgain(function, *early[i].instr);
   }
   for (Instr* instr : partial)
     guardByMask(function, *instr);
