@@ -5,6 +5,7 @@
 #include "ori/analysis/analyses.h"
 #include "ori/analysis/convergence.h"
 #include "ori/results.h"
+#include "regalloc/calls.h"
 #include "regalloc/products.h"
 #include "support/check.h"
 
@@ -242,12 +243,12 @@ bool isWarpFile(File file) {
   return file == File::UR || file == File::UP || file == File::B;
 }
 
-/// Whether the zero register can take the result of an instruction that nobody reads. Pseudo instructions become code
-/// that takes its registers apart, and accumulators of wgmma are written in place. A load of tensor memory that is
-/// wanted for its smallest or largest value alone has registers for all values in all code of ptxas (observed).
+/// Whether the zero register can take the result of an instruction that nobody reads. Pseudo instructions but calls
+/// become code that takes its registers apart, and accumulators of wgmma are written in place. A load of tensor memory
+/// that is wanted for its smallest or largest value alone has registers for all values in all code of ptxas (observed).
 bool mayDrop(const Instr& instr, const Operand& result) {
   const isa::InstrDesc& row = isa::desc(instr.op);
-  if (row.isPseudo()) return false;
+  if (row.isPseudo()) return isCall(instr);
   switch (isa::latencyClassOf(instr.op, instr.mods)) {
   case isa::LatencyClass::Gmma: return false;
   case isa::LatencyClass::TensorLoad: return row.slotIndex("Rs") < 0 || &result != &instr.op_(row.slotIndex("Rd"));
