@@ -1,5 +1,6 @@
 #include "phases/phases.h"
 #include "phases/remat/block_engine.h"
+#include "phases/remat/cold_calls.h"
 
 #include <fmt/format.h>
 #include <memory>
@@ -11,7 +12,8 @@ namespace orias::phases {
 /// fifteen others of the literature's `nv-remat-block`.
 ///
 /// The literature aims at 70 registers whatever the chip (MaxRegKind 1, NvRematDefaultMaxReg). Here nothing is done
-/// where neither spills are avoided nor a better occupancy class is reached.
+/// where neither spills are avoided nor a better occupancy class is reached, but after calls in cold blocks
+/// (phases/remat/cold_calls.h).
 bool blockRemat(ori::Function& function, PhaseContext& context) {
   if (!context.knobs.enabled(Knob::NvRematBlock)) return false;
   if (context.knobs.lists(Knob::NoMiRemat, function.name())) {
@@ -19,6 +21,7 @@ bool blockRemat(ori::Function& function, PhaseContext& context) {
       *context.dump += fmt::format("Skip machine-instruction rematerialization on {}\n", function.name());
     return false;
   }
+  const bool hasReloads = reloadAfterColdCalls(function, context) != 0;
   auto engine = std::make_unique<BlockEngine>(function, context);
   const std::vector<RematTarget> targets = engine->targets();
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -26,7 +29,7 @@ bool blockRemat(ori::Function& function, PhaseContext& context) {
     if (i != 0) engine = std::make_unique<BlockEngine>(function, context);
     if (engine->run(targets[i])) return true;
   }
-  return false;
+  return hasReloads;
 }
 
 } // namespace orias::phases
