@@ -31,7 +31,8 @@ class Joiner {
 
   bool run() {
     switch (outer_.op) {
-    case Op::IADD3: return isPlainSum(outer_) && addShifted(addends(outer_), outer_.op_(0).value());
+    case Op::IADD3:
+    case Op::UIADD3: return isPlainSum(outer_) && addShifted(addends(outer_), outer_.op_(0).value());
     case Op::LOP3:
       return isPlainOr(outer_) && addShifted({outer_.op_(2).value(), outer_.op_(3).value()}, outer_.op_(1).value());
     case Op::IADD3_X: return addSign() || (joinsPairs_ && addPairs());
@@ -45,8 +46,8 @@ class Joiner {
 
  private:
   /// What computes the word for this instruction alone, above it in its block, and could do so here.
-  Instr* ownDef(const Operand& value) const {
-    if (!isPlainRegister(value) || !value.isReg(File::R) || function_.vreg(value.reg).width != 1) return nullptr;
+  Instr* ownDef(const Operand& value, File file = File::R) const {
+    if (!isPlainRegister(value, file) || function_.vreg(value.reg).width != 1) return nullptr;
     constexpr std::size_t kNames = 2; // its definition and this use
     if (countRefs(function_, function_.use(value.reg), kNames) != kNames) return nullptr;
     Instr* def = function_.singleDef(value.reg);
@@ -68,7 +69,8 @@ class Joiner {
   }
 
   static bool isPlainSum(const Instr& instr) {
-    return instr.op == Op::IADD3 && isUnused(instr.op_(1).value()) && isUnused(instr.op_(2).value());
+    return (instr.op == Op::IADD3 || instr.op == Op::UIADD3) && isUnused(instr.op_(1).value()) &&
+           isUnused(instr.op_(2).value());
   }
 
   /// x | number, x ^ number.
@@ -89,28 +91,32 @@ class Joiner {
   /// is a number in the bits that the shift clears.
   bool addShifted(const std::vector<Operand>& terms, const Operand& result) {
     if (terms.size() != 2) return false;
+    const bool isUniform = outer_.op == Op::UIADD3;
+    const File file = isUniform ? File::UR : File::R;
+    const Operand noCarry = Operand::zero(isUniform ? File::UP : File::P);
     for (unsigned i = 0; i < 2; ++i) {
-      Instr* shift = ownDef(terms[i]);
+      Instr* shift = ownDef(terms[i], file);
       if (shift && shift->op == Op::SHF && addFunnelShift(*shift, terms[1 - i], result)) return true;
-      if (!shift || shift->op != Op::SHF || isa::getMod(shift->op, shift->mods, Mod::Hi) == 0 ||
+      if (!shift || shift->op != (isUniform ? Op::USHF : Op::SHF) ||
+          isa::getMod(shift->op, shift->mods, Mod::Hi) == 0 ||
           isa::modAs<isa::ShiftDir>(*shift, Mod::ShiftDir) != isa::ShiftDir::R)
         continue;
       const auto type = isa::modAs<isa::ShiftType>(*shift, Mod::ShiftType);
       const Operand value = shift->op_(3).value(), count = shift->op_(2).value();
       if (type != isa::ShiftType::S32 && type != isa::ShiftType::U32) continue;
       if (!shift->op_(1).isZeroReg() || !count.isImm() || count.imm < 1 || count.imm > 31) continue;
-      if (!isPlainRegister(value)) continue;
+      if (!isPlainRegister(value, file)) continue;
       if (outer_.op == Op::LOP3 &&
           (type == isa::ShiftType::S32 || static_cast<std::uint32_t>(terms[1 - i].imm) << count.imm >> count.imm != 0))
         continue;
       const Operand left = Operand::immediate(32 - count.imm);
       const char* const what = "combined a shift and an addition";
       if (type == isa::ShiftType::S32) {
-        const Operand operands[] = {result, Operand::pt(), value, terms[1 - i], left};
-        if (become(Op::LEA_HI_SX32, operands, {}, shift, what)) return true;
+        const Operand operands[] = {result, noCarry, value, terms[1 - i], left};
+        if (become(isUniform ? Op::ULEA_HI_SX32 : Op::LEA_HI_SX32, operands, {}, shift, what)) return true;
       } else {
-        const Operand operands[] = {result, Operand::pt(), value, terms[1 - i], Operand::rz(), left};
-        if (become(Op::LEA_HI, operands, {}, shift, what)) return true;
+        const Operand operands[] = {result, noCarry, value, terms[1 - i], Operand::zero(file), left};
+        if (become(isUniform ? Op::ULEA_HI : Op::LEA_HI, operands, {}, shift, what)) return true;
       }
     }
     return false;

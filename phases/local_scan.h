@@ -24,9 +24,12 @@ inline bool writes(const ori::Instr& instr, const isa::Operand& reg) {
 }
 
 /// A virtual register of a file whose values belong to a lane, as it is: no sign, no half.
-inline bool isPlainRegister(const isa::Operand& o) {
-  return (o.isReg(isa::File::R) || o.isReg(isa::File::P)) && o.isVirtual() && !o.isZeroReg() &&
+inline bool isPlainRegister(const isa::Operand& o, isa::File file) {
+  return o.isReg(file) && o.isVirtual() && !o.isZeroReg() &&
          (o.flags & ~isa::Operand::kLastUse) == isa::Operand::kVirtual && o.half == isa::Operand::Half::None;
+}
+inline bool isPlainRegister(const isa::Operand& o) {
+  return isPlainRegister(o, isa::File::R) || isPlainRegister(o, isa::File::P);
 }
 
 /// Whether an instruction is before another one in the same block, or is it.
