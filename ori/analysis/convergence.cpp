@@ -242,7 +242,12 @@ class Planner {
     for (std::size_t i = 0; i < planned; ++i) {
       const ConvergenceRegion& around = plan_.regions[i];
       if (around.isShared || !dominators_.dominates(around.from, region.from)) continue;
-      if (bodies_[i].empty()) bodies_[i] = bodyOf(around);
+      if (bodies_[i].empty()) {
+        findBody(around);
+        bodies_[i].resize(cfg_.idCount());
+        for (BlockId b : body_)
+          bodies_[i][b] = true;
+      }
       if (bodies_[i][region.meet]) isEnd[around.meet] = true;
     }
     return std::ranges::any_of(region.leaving, [&](const std::pair<BlockId, BlockId>& edge) {
@@ -251,28 +256,6 @@ class Planner {
       };
       return look(edge.first, edge.second) == Way::GoesOn && anyWay(edge.second, look);
     });
-  }
-
-  /// By block: whether it leads to the end of a region without passing its ends.
-  std::vector<bool> bodyOf(const ConvergenceRegion& region) const {
-    std::vector<bool> isInside(cfg_.idCount());
-    isInside[region.from] = true;
-    std::vector<BlockId> work;
-    const auto take = [&](BlockId b) {
-      if (isInside[b] || !cfg_.isReachable(b)) return;
-      isInside[b] = true;
-      work.push_back(b);
-    };
-    for (BlockId p : cfg_.predecessors(region.meet))
-      if (!cfg_.isRetreating(p, region.meet)) take(p);
-    while (!work.empty()) {
-      const BlockId b = work.back();
-      work.pop_back();
-      if (b == region.meet) continue;
-      for (BlockId p : cfg_.predecessors(b))
-        if (p != region.meet) take(p);
-    }
-    return isInside;
   }
 
   /// How many blocks of the loop lanes may go on to.
@@ -343,32 +326,32 @@ class Planner {
            });
   }
 
-  /// Fills in the edges on which lanes leave; false where a lane may come back without having waited, or, if that is
-  /// looked at elsewhere, where it stays in the loop.
-  bool findLeaving(ConvergenceRegion& region, bool mayStayInLoop = false) {
-    // What leads to the meeting without passing its ends: `from` dominates all of it.
+  /// Puts into body_ what leads to the meeting without passing the ends of the region: `from` dominates all of it.
+  /// stamp_ marks it, and the meeting.
+  void findBody(const ConvergenceRegion& region) {
     ++stamp_;
-    std::vector<BlockId>& body = body_;
-    body.clear();
-    auto isInside = [&](BlockId b) { return seen_[b] == stamp_; };
+    body_.clear();
     auto take = [&](BlockId b) {
-      if (isInside(b)) return;
+      if (!cfg_.isReachable(b) || seen_[b] == stamp_) return;
       seen_[b] = stamp_;
-      body.push_back(b);
-    };
-    auto add = [&](BlockId to) {
-      for (BlockId p : cfg_.predecessors(to))
-        if (cfg_.isReachable(p)) take(p);
+      body_.push_back(b);
     };
     seen_[region.meet] = stamp_;
     take(region.from);
     for (BlockId p : cfg_.predecessors(region.meet))
-      if (cfg_.isReachable(p) && !cfg_.isRetreating(p, region.meet)) take(p);
-    for (std::size_t i = 1; i < body.size(); ++i)
-      add(body[i]);
+      if (!cfg_.isRetreating(p, region.meet)) take(p);
+    for (std::size_t i = 1; i < body_.size(); ++i)
+      for (BlockId p : cfg_.predecessors(body_[i]))
+        take(p);
+  }
 
+  /// Fills in the edges on which lanes leave; false where a lane may come back without having waited, or, if that is
+  /// looked at elsewhere, where it stays in the loop.
+  bool findLeaving(ConvergenceRegion& region, bool mayStayInLoop = false) {
+    findBody(region);
+    const auto isInside = [&](BlockId b) { return seen_[b] == stamp_; };
     const LoopId loop = loops_.innermost(region.from);
-    for (BlockId b : body)
+    for (BlockId b : body_)
       for (BlockId s : cfg_.successors(b)) {
         if (s == region.from) return false;
         if (isInside(s)) continue;
@@ -593,28 +576,28 @@ class Planner {
     std::vector<ConvergenceRegion>& regions = plan_.regions;
     const auto isLeft = [](const ConvergenceRegion& r) { return !r.leaving.empty(); };
     if (std::none_of(regions.begin(), regions.end(), isLeft)) return;
-    const std::optional<std::vector<std::vector<std::uint32_t>>> waitsFor = waitsInside();
-    std::vector<std::uint32_t> holdsUp(regions.size(), 0);
-    if (waitsFor)
+    std::vector<bool> isFree(regions.size());
+    if (const std::optional<std::vector<std::vector<std::uint32_t>>> waitsFor = waitsInside()) {
+      std::vector<std::uint32_t> holdsUp(regions.size(), 0);
       for (const std::vector<std::uint32_t>& waits : *waitsFor)
         for (std::uint32_t other : waits)
           ++holdsUp[other];
 
-    // What no circle leads to is taken away until nothing changes.
-    std::vector<std::uint32_t> free;
-    for (std::uint32_t i = 0; i < regions.size(); ++i)
-      if (holdsUp[i] == 0) free.push_back(i);
-    std::vector<bool> isFree(regions.size());
-    while (!free.empty()) {
-      const std::uint32_t i = free.back();
-      free.pop_back();
-      isFree[i] = true;
-      for (std::uint32_t other : waitsFor ? (*waitsFor)[i] : std::vector<std::uint32_t>())
-        if (--holdsUp[other] == 0) free.push_back(other);
+      // What no circle leads to is taken away until nothing changes.
+      std::vector<std::uint32_t> free;
+      for (std::uint32_t i = 0; i < regions.size(); ++i)
+        if (holdsUp[i] == 0) free.push_back(i);
+      while (!free.empty()) {
+        const std::uint32_t i = free.back();
+        free.pop_back();
+        isFree[i] = true;
+        for (std::uint32_t other : (*waitsFor)[i])
+          if (--holdsUp[other] == 0) free.push_back(other);
+      }
     }
     std::vector<ConvergenceRegion> kept;
     for (std::uint32_t i = 0; i < regions.size(); ++i)
-      if ((isFree[i] && waitsFor) || !isLeft(regions[i]))
+      if (isFree[i] || !isLeft(regions[i]))
         kept.push_back(std::move(regions[i]));
       else if (isNeeded_[regions[i].meet])
         plan_.missed.push_back({regions[i].meet, false});
@@ -700,14 +683,14 @@ class Planner {
   const DomTree& postDominators_;
   const Loops& loops_;
   std::vector<LoopId> outermost_;   ///< by loop: the one around it that is in no other
-  std::vector<BlockId> body_;       ///< what findLeaving() found inside of the region
+  std::vector<BlockId> body_;       ///< what findBody() found inside of the region
   std::vector<std::uint32_t> seen_; ///< by block: the walk (stamp_) that has come there last
   std::uint32_t stamp_ = 0;
   unsigned ownCount_ = 0;                 ///< barriers that only one side of a branch uses
   std::vector<Users> users_;              ///< by barrier
   bool behindArms_ = false;               ///< regions of a barrier need not dominate each other
   std::vector<std::uint32_t> regionAt_;   ///< by block: the region that meets there; for behindArms_
-  std::vector<std::vector<bool>> bodies_; ///< by region, where it was asked for: what bodyOf() says
+  std::vector<std::vector<bool>> bodies_; ///< by region, where it was asked for: its body, by block
   std::vector<bool> isNeeded_;            ///< by block: lanes of a divergent branch meet here at the latest
   ConvergencePlan plan_;
 };
