@@ -23,19 +23,16 @@ class ColdBlock {
       : function_(function), remat_(remat), liveness_(liveness), block_(block) {}
 
   unsigned run() {
-    std::vector<Instr*> instrs;
-    for (Instr& instr : block_)
-      instrs.push_back(&instr);
-    for (Instr* instr : instrs) {
-      if (isAfterCall_) reloadSources(*instr);
-      if (regalloc::isCall(*instr)) {
+    function_.forEachSafe(block_, [&](Instr& instr) {
+      if (isAfterCall_) reloadSources(instr);
+      if (regalloc::isCall(instr)) {
         isAfterCall_ = true;
         here_.clear();
         reloaded_.clear();
       }
-      for (const ori::Operand& o : instr->ops())
+      for (const ori::Operand& o : instr.ops())
         if (o.isDef && o.isVirtual()) here_.insert(o.reg);
-    }
+    });
     return count_;
   }
 
@@ -52,6 +49,7 @@ class ColdBlock {
       const VRegId copy = remat_.clone(value, &instr, "remat_");
       replaceUses(function_, &instr, value, copy);
       reloaded_[value] = copy;
+      here_.insert(copy);
       ++count_;
     }
   }
@@ -63,9 +61,8 @@ class ColdBlock {
 
   bool isLiveOut(VRegId value) const {
     const ori::Components& components = liveness_.components();
-    if (value >= firstNew_) return true;
     for (unsigned i = 0; i < function_.vreg(value).width; ++i)
-      if (liveness_.liveOut(block_.id).contains(components.of(value, i))) return true;
+      if (liveness_.isLiveOut(block_.id, components.of(value, i))) return true;
     return false;
   }
 
@@ -73,7 +70,6 @@ class ColdBlock {
   Rematerializer& remat_;
   const ori::Liveness& liveness_;
   ori::Block& block_;
-  const VRegId firstNew_ = function_.vregCount(); ///< registers from here on are not in the liveness
   bool isAfterCall_ = false;
   std::set<VRegId> here_;             // written since the last call
   std::map<VRegId, VRegId> reloaded_; // since the last call
