@@ -329,10 +329,11 @@ std::int64_t LiveInEngine::costOf(VRegId value, const std::vector<Site>& sites) 
   std::int64_t factor = 0;
   std::size_t readers = 0;
   std::uint32_t depth = 0;
-  for (const Instr* def : remat_.definitions(value))
+  const std::vector<Instr*> defs = remat_.definitions(value);
+  for (const Instr* def : defs)
     depth = std::max(depth, loops_.depth(def->block->id));
   for (const Site& site : sites) {
-    if (loadsInLoop(value, site)) return -1;
+    if (loadsInLoop(defs, site)) return -1;
     std::int64_t rounds = 1;
     for (std::uint32_t d = depth; d < loops_.depth(site.block); ++d)
       rounds = std::min(rounds * trips, kHighestCost);
@@ -371,8 +372,7 @@ std::vector<LiveInEngine::Candidate> LiveInEngine::candidates(const std::vector<
   return result;
 }
 
-bool LiveInEngine::loadsInLoop(VRegId value, const Site& site) const {
-  const std::vector<Instr*> defs = remat_.definitions(value);
+bool LiveInEngine::loadsInLoop(std::span<Instr* const> defs, const Site& site) const {
   return std::any_of(defs.begin(), defs.end(), [&](const Instr* def) {
     return isa::desc(def->op).has(Flag::Load) && loops_.depth(def->block->id) < loops_.depth(site.block);
   });
@@ -394,7 +394,7 @@ VRegId LiveInEngine::cloneAt(VRegId value, const Site& site, const char* prefix,
       const std::vector<Instr*> defs = remat_.definitions(operand);
       const bool isHere = !defs.empty() && defs.front()->block->id == site.block;
       if (isHere || isLiveInto(site.block, operand) || factors_.count(operand) || whyNot(operand)) continue;
-      if (!hasOperandsAt(operand, site) || loadsInLoop(operand, site)) continue;
+      if (!hasOperandsAt(operand, site) || loadsInLoop(defs, site)) continue;
       // One clone does for all values that are computed behind it in the block.
       const auto [shared, isNew] = shared_.try_emplace({site.block, operand}, ori::kNoId);
       if (!isNew && remat_.isStable(shared->second) && remat_.isDefinedAt(shared->second, *site.before)) {

@@ -75,9 +75,9 @@ class LiveInEngine {
   std::vector<Site> sitesOf(ori::VRegId value) const;
   std::int64_t costOf(ori::VRegId value, const std::vector<Site>& sites) const;
   bool tryPullIn(const Candidate& candidate);
-  /// Whether a load from memory would be in a loop that it is not in now. Against spills there is better: the allocator
-  /// spills values that the loop does not read.
-  bool loadsInLoop(ori::VRegId value, const Site& site) const;
+  /// Whether a load from memory among the definitions of a value would be in a deeper loop than now. Against spills
+  /// there is better: the allocator spills values that the loop does not read.
+  bool loadsInLoop(std::span<ori::Instr* const> defs, const Site& site) const;
   ori::VRegId cloneAt(ori::VRegId value, const Site& site, const char* prefix, unsigned depth);
   void takeBack(std::size_t mark);
   void commit();
