@@ -36,28 +36,24 @@ bool generalOptimizeEarly(ori::Function& function, PhaseContext& context) {
 /// of them into a sum.
 bool generalOptimize(ori::Function& function, PhaseContext& context) {
   static constexpr RuleTable kRules{
-      simplifyPhi,        propagateCopies,     foldConstants,      simplifyAlgebra,     foldComparison,
-      foldLongComparison, foldBitTest,         reassociateLongSum, dropMasks,           combinePredicates,
-      foldShiftedAddress, foldWideAddress,     ignoreUnusedBits,   dropIdentity,        foldOffset,
-      separateNumber,     separateShortNumber, separateProduct,    foldUniformBase,     foldSharedOffset,
-      foldTensorOffset,   contractProducts,    foldSigns,          foldConstantIndex,   pairProducts,
-      combineCarryPair,   foldHalves,          foldSaturation,     foldProductOfNumbers};
+      simplifyPhi,        propagateCopies,     foldConstants,      simplifyAlgebra,  foldComparison,
+      foldLongComparison, foldBitTest,         reassociateLongSum, dropMasks,        combinePredicates,
+      foldShiftedAddress, foldWideAddress,     ignoreUnusedBits,   dropIdentity,     foldOffset,
+      separateNumber,     separateShortNumber, separateProduct,    foldFrameAddress, foldUniformBase,
+      foldSharedOffset,   foldTensorOffset,    contractProducts,   foldSigns,        foldConstantIndex,
+      pairProducts,       combineCarryPair,    foldHalves,         foldSaturation,   foldProductOfNumbers};
   return optimize(function, context, kRules);
 }
 
 /// Phase 37, and again as 46 on the words of 64-bit arithmetic, 58 and 65: the same, and operations are combined.
 bool generalOptimizeMid(ori::Function& function, PhaseContext& context) {
-  static constexpr RuleTable kRules{simplifyPhi,      propagateCopies,    propagateConstantLoad,
-                                    foldConstants,    foldComparison,     foldLongComparison,
-                                    foldBitTest,      reassociateLongSum, narrowWideProduct,
-                                    simplifyAlgebra,  dropMasks,          ignoreUnusedBits,
-                                    dropIdentity,     combinePredicates,  foldShiftedAddress,
-                                    foldWideAddress,  foldOffset,         foldUniformBase,
-                                    foldSharedOffset, foldTensorOffset,   foldCarries,
-                                    combineShifts,    combineLongSums,    permuteBytes,
-                                    combineSums,      combineLogic,       combineTest,
-                                    foldSigns,        foldConstantIndex,  foldHalves,
-                                    foldSaturation,   combineRounding};
+  static constexpr RuleTable kRules{
+      simplifyPhi,     propagateCopies,    propagateConstantLoad, foldConstants,   foldComparison, foldLongComparison,
+      foldBitTest,     reassociateLongSum, narrowWideProduct,     simplifyAlgebra, dropMasks,      ignoreUnusedBits,
+      dropIdentity,    combinePredicates,  foldShiftedAddress,    foldWideAddress, foldOffset,     foldFrameAddress,
+      foldUniformBase, foldSharedOffset,   foldTensorOffset,      foldCarries,     combineShifts,  combineLongSums,
+      permuteBytes,    combineSums,        combineLogic,          combineTest,     foldSigns,      foldConstantIndex,
+      foldHalves,      foldSaturation,     combineRounding};
   const bool isNarrowed = narrowLongValues(function);
   return optimize(function, context, kRules) || isNarrowed;
 }

@@ -91,7 +91,7 @@ bool hasPhisTogether(const ori::Function& function) {
 
 /// Copies go into their readers, and what computes the same of equal values now is computed once.
 void shareReaders(ori::Function& function, PhaseContext& context) {
-  static constexpr RuleTable kRules{propagateCopies, foldUniformBase};
+  static constexpr RuleTable kRules{propagateCopies, foldFrameAddress, foldUniformBase};
   Rewriter(function).run(kRules, context.knobs.get(Knob::GeneralOptimizeMaxRounds));
   numberValues(function);
 }

@@ -93,26 +93,6 @@ bool decompose(const Rewriter& rw, const Operand& address, Sum& sum) {
   return true;
 }
 
-/// [R1 + object + constant] for the address of an object of the frame: other addresses in it may need a register.
-bool foldFrameAddress(Rewriter& rw, Instr& instr) {
-  if ((instr.op != Op::LDL && instr.op != Op::STL) || rw.function().growsStack) return false;
-  const isa::InstrDesc& row = isa::desc(instr.op);
-  const int address = row.slotIndex("Ra"), offset = row.slotIndex("offset");
-  if (address < 0 || offset < 0) return false;
-  const Operand base = instr.op_(static_cast<unsigned>(address)).value();
-  const Operand at = instr.op_(static_cast<unsigned>(offset)).value();
-  if (base.width != 1 || !base.isVirtual() || !(at.isImm() || at.isNone())) return false;
-  const Instr* sum = rw.producer(base, Op::IADD3);
-  if (!sum) return false;
-  const Operand stack = sum->op_(3).value();
-  Operand object = sum->op_(4).value();
-  if (object.kind != Operand::Kind::Frame || stack.isVirtual() || !sum->op_(5).isZeroReg()) return false;
-  object.imm += at.imm;
-  rw.setOperand(instr, static_cast<unsigned>(offset), object);
-  rw.setOperand(instr, static_cast<unsigned>(address), stack);
-  return true;
-}
-
 } // namespace
 
 /// a * b + c: a product of words to a pair (with nothing added yet) that a 64-bit sum reads. The sum alone takes two
@@ -162,9 +142,28 @@ bool foldOffset(Rewriter& rw, Instr& instr) {
   return false;
 }
 
+/// [R1 + object + constant] for the address of an object of the frame: other addresses in it may need a register.
+bool foldFrameAddress(Rewriter& rw, Instr& instr) {
+  if ((instr.op != Op::LDL && instr.op != Op::STL) || rw.function().growsStack) return false;
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  const int address = row.slotIndex("Ra"), offset = row.slotIndex("offset");
+  if (address < 0 || offset < 0) return false;
+  const Operand base = instr.op_(static_cast<unsigned>(address)).value();
+  const Operand at = instr.op_(static_cast<unsigned>(offset)).value();
+  if (base.width != 1 || !base.isVirtual() || !(at.isImm() || at.isNone())) return false;
+  const Instr* sum = rw.producer(base, Op::IADD3);
+  if (!sum) return false;
+  const Operand stack = sum->op_(3).value();
+  Operand object = sum->op_(4).value();
+  if (object.kind != Operand::Kind::Frame || stack.isVirtual() || !sum->op_(5).isZeroReg()) return false;
+  object.imm += at.imm;
+  rw.setOperand(instr, static_cast<unsigned>(offset), object);
+  rw.setOperand(instr, static_cast<unsigned>(address), stack);
+  return true;
+}
+
 /// [x + UR + constant] in shared and local memory, whose addresses are one word.
 bool foldUniformBase(Rewriter& rw, Instr& instr) {
-  if (foldFrameAddress(rw, instr)) return true;
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (!accessesMemory(row)) return false;
   const int address = row.slotIndex("Ra"), uniform = row.slotIndex("URb"), offset = row.slotIndex("offset");

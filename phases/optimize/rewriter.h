@@ -138,6 +138,7 @@ bool combinePredicates(Rewriter&, ori::Instr&);     ///< predicates.cpp
 bool combineTest(Rewriter&, ori::Instr&);           ///< predicates.cpp
 bool foldWideAddress(Rewriter&, ori::Instr&);       ///< addresses.cpp
 bool foldOffset(Rewriter&, ori::Instr&);            ///< addresses.cpp
+bool foldFrameAddress(Rewriter&, ori::Instr&);      ///< addresses.cpp
 bool foldUniformBase(Rewriter&, ori::Instr&);       ///< addresses.cpp
 bool foldSharedOffset(Rewriter&, ori::Instr&);      ///< addresses.cpp
 bool foldTensorOffset(Rewriter&, ori::Instr&);      ///< addresses.cpp

@@ -45,6 +45,7 @@ class RuleTable {
         {combinePredicates, {Op::PLOP3}},
         {foldShiftedAddress, {Op::IADD64, Op::IMAD64, Op::IMUL64}},
         {foldWideAddress, {Op::IADD64}},
+        {foldFrameAddress, {Op::LDL, Op::STL}},
         {foldCarries, {Op::IADD3, Op::IADD3_X}},
         {combineShifts, {Op::SHF, Op::LOP3, Op::IADD3, Op::IADD64}},
         {combineLongSums, {Op::IADD3_X}},
