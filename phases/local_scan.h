@@ -23,11 +23,12 @@ inline bool writes(const ori::Instr& instr, const isa::Operand& reg) {
   return false;
 }
 
-/// A virtual register of a file whose values belong to a lane, as it is: no sign, no half.
+/// A virtual register of a file as it is: no sign, no half.
 inline bool isPlainRegister(const isa::Operand& o, isa::File file) {
   return o.isReg(file) && o.isVirtual() && !o.isZeroReg() &&
          (o.flags & ~isa::Operand::kLastUse) == isa::Operand::kVirtual && o.half == isa::Operand::Half::None;
 }
+/// The same of the files whose values belong to a lane.
 inline bool isPlainRegister(const isa::Operand& o) {
   return isPlainRegister(o, isa::File::R) || isPlainRegister(o, isa::File::P);
 }

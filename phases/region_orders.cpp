@@ -72,8 +72,8 @@ class PressureCost {
   unsigned count_ = 0;
 };
 
-/// A node that may come next, with what decides whether it does: each step looks at many of them, which is why all of
-/// it stands here once more. Nothing in front of the node is left, so that its cycle is known.
+/// A node whose predecessors have all been issued, with copies of what the scheduler compares, since each step compares
+/// many nodes. `earliest` is final.
 struct Ready {
   std::uint32_t node;
   unsigned rank; ///< in which order they are listed
@@ -166,7 +166,8 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
         return inSourceOrder || isNewestFirst ? std::min(own, 0) : own;
       };
       if (!isNewestFirst && !inSourceOrder) {
-        // What it lacks, how long it waits, its path, and what it begins. The longest path comes first.
+        // The last return of scoreOf below, compared only as far as it decides, as most steps come here: what it lacks,
+        // how long it waits, its path, and what it begins. The longest path comes first.
         const auto changeOf = [&](const Ready& candidate) {
           const RegionChange& change = pressure.change(candidate.node);
           return std::accumulate(change.begin(), change.end(), 0);

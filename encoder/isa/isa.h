@@ -118,7 +118,7 @@ enum class Flag : std::uint32_t {
   ConstLoad = 1 << 13,    ///< reads a constant bank (LDC, ULDC)
   UniformGuard = 1 << 15, ///< the guard is a uniform predicate
   Variadic = 1 << 14,     ///< any number of operands (PHI)
-  DrainsWrites = 1 << 19, ///< the next instruction waits until this one is done
+  DrainsWrites = 1 << 19, ///< later ones wait until it is done (phases/scoreboards)
   AwaitsAll = 1 << 20,    ///< waits until all that is under way is done
   Varying = 1 << 16,      ///< its results differ from lane to lane, whatever it reads
   WarpWide = 1 << 17,     ///< all lanes that execute it together get the same results, whatever they read

@@ -23,8 +23,8 @@ class UniformGain {
  private:
   const isa::Target& target_;
   bool hasManyRegisters_;
-  unsigned busiest_ =
-      0; ///< the pipe that is busy for more cycles than the function has instructions; 0: none is, or nobody asks
+  /// The pipe that is busy for more cycles than the function has instructions; 0: there is none, or nobody asks.
+  unsigned busiest_ = 0;
 };
 
 } // namespace orias::phases
