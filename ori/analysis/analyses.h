@@ -27,12 +27,12 @@ enum class AnalysisKind : std::uint8_t {
 inline constexpr std::size_t kAnalysisCount = static_cast<std::size_t>(AnalysisKind::kCount);
 std::string_view analysisName(AnalysisKind kind);
 
-/// The analyses of one function. Each is computed when it is asked for, and kept as long as the changes that it depends
-/// on have not been counted (ori::Changes): control flow, dominators and loops depend on the flow; liveness and
-/// register pressure on flow and code; divergence on modifiers, too.
+/// The cached analyses of one function. Each is computed on request and stays valid until a change that it depends on
+/// is counted (ori::Changes). Control flow, dominators and loops depend on the flow; liveness and register pressure on
+/// flow and code; divergence on modifiers, too.
 ///
-/// What a phase has asked for stays as it was until the next phase begins, even if the function changes: a phase may
-/// keep a reference as a snapshot. Asking again after a change gives a new result.
+/// A result that a phase has requested does not change until the next phase begins, even if the function does: a phase
+/// may keep a reference as a snapshot. A request after a change returns a new result.
 class Analyses {
  public:
   explicit Analyses(const Function& function) : function_(function) {}
@@ -47,33 +47,33 @@ class Analyses {
   const RegisterPressure& pressure();
   const Divergence& divergence();
 
-  /// Since `before`, instructions have only changed places within their blocks, and each reads what it read: what held
-  /// then and does not depend on the order of instructions still holds.
+  /// Declares that since `before` instructions have only moved within their blocks, and that each reads the same
+  /// values. Results that were valid then and do not depend on the order of instructions are valid again.
   void noteReordered(const Changes& before);
-  /// Frees the results that are out of date. Nobody may hold references to them: the phase manager calls it between
-  /// phases, and a phase may that asks again and again.
+  /// Frees the results that are out of date. No references to them may exist. The phase manager calls it between
+  /// phases; a phase that requests an analysis many times may call it, too.
   void dropStale();
-  /// Frees the stale liveness and register pressure only: for the allocator, which asks after each pass of spilling.
+  /// Frees only stale liveness and register pressure, for the allocator, which requests them after each spilling pass.
   void dropStaleLiveness();
   /// Frees everything.
   void clear();
-  /// From now on, each kept result that is asked for is compared with a new one; a difference is an InternalError. It
-  /// means that a change has not been counted.
+  /// From now on, compares each cached result that is requested with a new one. A difference is an InternalError: a
+  /// change has not been counted.
   void setVerified(bool isVerified) { isVerified_ = isVerified; }
 
-  /// One computation: in which phase, and why. The phases are indices into the pipeline.
+  /// One computation of a result, with its phase and reason. Phases are indices into the pipeline.
   struct Build {
     AnalysisKind kind;
-    bool isFirst;               ///< nothing was kept
-    std::uint16_t phase;        ///< that asked
-    std::uint16_t changedPhase; ///< that had made the kept result out of date; 0 when there was none
+    bool isFirst;               ///< nothing was cached
+    std::uint16_t phase;        ///< that requested it
+    std::uint16_t changedPhase; ///< that made the cached result out of date; 0: nothing was cached
   };
   const std::vector<Build>& builds() const { return builds_; }
-  /// How often it was asked for.
+  /// The number of requests.
   unsigned asked(AnalysisKind kind) const { return asked_[static_cast<std::size_t>(kind)]; }
 
  private:
-  /// A result with the counts of changes that it holds for.
+  /// A result with the counts of changes at which it is valid.
   template <typename T> struct Kept {
     std::unique_ptr<const T> result;
     std::uint64_t flow = 0, code = 0, values = 0;
@@ -90,7 +90,7 @@ class Analyses {
   Kept<Liveness> liveness_;
   Kept<RegisterPressure> pressure_;
   Kept<Divergence> divergence_;
-  // Out of date, but perhaps still in use. Those made from others are freed before them.
+  // Out of date, but perhaps still in use. A result is freed before those that it was made from.
   std::vector<std::unique_ptr<const Cfg>> oldCfgs_;
   std::vector<std::unique_ptr<const DomTree>> oldTrees_;
   std::vector<std::unique_ptr<const Loops>> oldLoops_;

@@ -12,9 +12,9 @@ namespace orias::ori {
 /// reached from it without passing its immediate post-dominator. The joins are the blocks of the region where paths
 /// from different edges of the branch join: the iterated dominance frontier of its successors.
 ///
-/// Regions are nested or overlap, and the blocks after each block are visited only once: a block stores the
-/// post-dominator up to which they have been visited, and a later branch continues there. So the time is about linear
-/// in the size of the CFG and of the dominance frontiers, for any number of branches.
+/// Regions nest or overlap. The blocks after each block are visited only once: a block stores the post-dominator up to
+/// which they have been visited, and a later branch continues there. The time is about linear in the size of the CFG
+/// and of the dominance frontiers, for any number of branches.
 class BranchRegions {
  public:
   BranchRegions(const Cfg& cfg, const DomTree& dominators, const DomTree& postDominators);

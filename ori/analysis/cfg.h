@@ -9,13 +9,13 @@
 namespace orias::ori {
 
 /// A snapshot of the control flow of a function. Nodes are block ids; ids of erased blocks have no edges and are not
-/// reachable. Building it is linear. Whoever changes edges or blocks builds a new one.
+/// reachable. Construction takes linear time. After a change of edges or blocks, build a new one.
 class Cfg {
  public:
   explicit Cfg(const Function& function);
 
   const Function& function() const { return *function_; }
-  /// Ids are below this; some may be of erased blocks.
+  /// All block ids are below this number; some may belong to erased blocks.
   std::uint32_t idCount() const { return static_cast<std::uint32_t>(rpoIndex_.size()); }
   BlockId entry() const { return entry_; }
 
@@ -28,7 +28,7 @@ class Cfg {
   /// The index in reversePostOrder(), kNoId for an unreachable block.
   std::uint32_t rpoIndex(BlockId id) const { return rpoIndex_[id]; }
   bool isReachable(BlockId id) const { return rpoIndex_[id] != kNoId; }
-  /// Goes from a block to one that the depth-first walk had not finished: it closes a cycle.
+  /// Whether the edge leads to a block that the depth-first walk had not finished, so that it closes a cycle.
   bool isRetreating(BlockId from, BlockId to) const { return rpoIndex_[to] <= rpoIndex_[from]; }
   std::size_t edgeCount() const { return succ_.size(); }
 

@@ -15,7 +15,7 @@
 
 namespace orias::ori {
 
-/// The vertices are all block ids, also those of erased blocks, which have no edges.
+/// The vertices are all block ids, including those of erased blocks, which have no edges.
 struct CfgGraph {
   const Cfg* cfg;
 };

@@ -28,7 +28,7 @@ class Components {
       files_.insert(files_.end(), kPhysicalCount[f], static_cast<File>(f));
     }
   }
-  /// Numbers the virtual registers that were made since.
+  /// Numbers the virtual registers that were created since the last call.
   void extend(const Function& function) {
     const auto known = static_cast<VRegId>(ranges_.size()), all = static_cast<VRegId>(function.vregCount());
     CompId next = count(), end = next;
@@ -47,9 +47,9 @@ class Components {
     }
   }
 
-  /// Numbers are below this.
+  /// All component numbers are below this.
   CompId count() const { return static_cast<CompId>(files_.size()); }
-  /// The components of the virtual registers that were there at first; the physical ones follow.
+  /// The number of components of the virtual registers that existed at construction; the physical ones follow.
   CompId virtualCount() const { return virtualCount_; }
   bool isVirtual(CompId comp) const { return owner_[comp] != kNoId; }
   /// The virtual register of a component, and its index in it.
@@ -78,7 +78,7 @@ class Components {
   }
 
  private:
-  /// R 0..254, UR 0..62 and 0..6 for predicates: the zero register is none. Barriers have no zero.
+  /// R 0..254, UR 0..62, predicates 0..6: the zero register has no component. Barriers have no zero register.
   static constexpr std::array<std::uint32_t, isa::kFileCount> kPhysicalCount{255, 63, 7, 7, 16};
   static constexpr std::uint32_t kAllPhysical = 255 + 63 + 7 + 7 + 16;
   /// A bindless constant names one uniform register, for any width of the load.

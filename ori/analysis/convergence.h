@@ -17,8 +17,9 @@ struct ConvergenceRegion {
   /// The block where all lanes that set the barrier have reconverged, including early exits: `meet` if no edge leaves
   /// the region, else a later reconvergence point, or kNoId.
   BlockId gathered = kNoId;
-  /// Regions in other arms of a branch around it use the same barrier. Lanes reconverge all the same unless they yield
-  /// to each other between the arms (observed on H200), so nothing may rely on it: the meeting counts as missed.
+  /// Regions in other arms of an enclosing branch use the same barrier. Lanes still reconverge unless they yield to
+  /// each other between the arms (observed on H200). No analysis may rely on it: the reconvergence point counts as
+  /// missed.
   bool isShared = false;
 };
 
@@ -26,7 +27,7 @@ struct ConvergenceRegion {
 struct MissedMeeting {
   BlockId meet = kNoId;
   bool outOfBarriers = false; ///< else the control flow is not nested
-  BlockId until = kNoId;      ///< the end of a region around it, where all lanes reconverge at the latest
+  BlockId until = kNoId;      ///< the end of the enclosing region, where all lanes reconverge at the latest
 };
 
 /// Reconvergence points of a warp. Phase 99 implements them; the divergence analysis relies on them for the immediate
@@ -54,18 +55,18 @@ bool mayRunApart(const Function& function);
 constexpr bool letsOthersRun(Op op) {
   return op == Op::YIELD || op == Op::NANOSLEEP;
 }
-/// Whether the function may have such an instruction.
+/// Whether the function may contain such an instruction.
 bool mayYield(const Function& function);
 
-/// The blocks that lanes may run at any time after some of them have yielded (letsOthersRun), up to and
-/// including the first block on all ways from there in which all lanes wait for each other (WARPSYNC.ALL). BSYNC does
-/// not wait for lanes that have yielded (observed on H200). One list for each such end, or none.
+/// The blocks that lanes may execute at any time after some of them have yielded (letsOthersRun), up to and including
+/// the first block on all paths from there in which all lanes wait for each other (WARPSYNC.ALL). BSYNC does not wait
+/// for lanes that have yielded (observed on H200). One list for each such end; empty if there is none.
 std::vector<std::vector<BlockId>> blocksBehindYields(const Cfg& cfg, const DomTree& postDominators);
 
 /// Plans, for each join of divergent branch arms, one region that covers all of those branches. A region is
 /// sound if every lane that sets its barrier waits for it (or exits), and no other lane waits for it. `isDivergent`
 /// is indexed by block ID: lanes may leave that block on different edges. `withJoins` adds regions for arms that join
-/// before all of them do; they change nothing about the others.
+/// before the immediate post-dominator. They do not change the other regions.
 ConvergencePlan planConvergence(const Cfg& cfg, const DomTree& dominators, const DomTree& postDominators,
                                 const Loops& loops, unsigned barrierCount, const std::vector<bool>& isDivergent,
                                 bool withJoins = false);

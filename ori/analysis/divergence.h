@@ -19,7 +19,7 @@ namespace orias::ori {
 ///
 /// A block is uniform if all lanes that have not exited execute it together. A block between a divergent branch and
 /// its reconvergence point (the immediate post-dominator, if phase 99 can put a barrier there; see convergence.h)
-/// is not uniform. Nor is one that lanes may come to after others have yielded (blocksBehindYields). A guarded EXIT
+/// is not uniform. Nor is a block that lanes may reach after others have yielded (blocksBehindYields). A guarded EXIT
 /// does not make a warp diverge, because its lanes do not continue.
 ///
 /// Near-linear: each divergent branch visits the blocks up to its reconvergence point. Beyond a step limit (nests of
@@ -27,7 +27,7 @@ namespace orias::ori {
 class Divergence {
  public:
   explicit Divergence(const Cfg& cfg);
-  /// With the trees and loops of that control flow.
+  /// `cfg` must be the control flow that the trees and loops were made from.
   Divergence(const Cfg& cfg, const DomTree& dominators, const DomTree& postDominators, const Loops& loops);
 
   const Cfg& cfg() const { return *cfg_; }
@@ -39,7 +39,7 @@ class Divergence {
   /// divergent.
   bool isUniform(const isa::Operand& operand) const;
 
-  /// The same registers and blocks, perhaps by another snapshot of the control flow.
+  /// Whether registers and blocks are equal. The snapshots of the control flow may differ.
   friend bool operator==(const Divergence& a, const Divergence& b) {
     return a.registers_ == b.registers_ && a.branches_ == b.branches_ && a.apart_ == b.apart_;
   }

@@ -9,8 +9,9 @@ namespace orias::ori {
 
 /// The dominator tree (or post-dominator tree) of the reachable blocks. A snapshot, like the Cfg it is made from.
 ///
-/// Post-dominators hang under a virtual exit, which all leaving blocks lead to. So that every block has a
-/// post-dominator, one block of each endless loop counts as leaving too (the last one in reverse post order).
+/// The root of the post-dominator tree is a virtual exit, the successor of all blocks that leave the function. One
+/// block of each endless loop counts as leaving, too (the last in reverse post order), so that every block has a
+/// post-dominator.
 class DomTree {
  public:
   static DomTree dominators(const Cfg& cfg);
@@ -76,8 +77,8 @@ class IteratedFrontier {
   /// The blocks that need a phi for something defined in `defs`, when it is live into them (`isLiveIn(BlockId)`), in
   /// the order of their ids.
   ///
-  /// Below a definition it is enough to visit blocks where it is live: if it is live again further down, a
-  /// deeper definition or phi lies between, which has been looked at before.
+  /// Below a definition only blocks where it is live are visited. If it is live again further down, there is a deeper
+  /// definition or phi in between, which has been visited before.
   template <typename LiveIn> std::vector<BlockId> compute(std::span<const BlockId> defs, LiveIn&& isLiveIn) {
     std::vector<BlockId> result;
     start(defs);

@@ -12,9 +12,9 @@ namespace orias::ori {
 using LaneBits = std::uint32_t;
 inline constexpr LaneBits kAllLaneBits = ~LaneBits{0};
 
-/// What is known of an operand without its modifiers.
+/// What is known about the value of an operand, without its modifiers.
 struct LaneWord {
-  LaneBits bits = 0;                  ///< of a predicate none or all
+  LaneBits bits = 0;                  ///< for a predicate none or all
   std::optional<std::uint32_t> value; ///< the same constant in all lanes
 };
 
@@ -25,10 +25,10 @@ bool hasWholeRows(const Function& function);
 /// block has one dimension. (CUDA C++ Programming Guide, "SIMT Architecture": a warp has threads of consecutive IDs.)
 bool hasConsecutiveX(const Function& function);
 
-/// The bits of the result that may differ, from the sources (by operand); nothing for an instruction
-/// that is not modelled. Predicates differ if any bit does.
+/// The bits of the result that may differ between lanes, given the sources (by operand). No value for instructions that
+/// are not modeled. A predicate differs if any bit does.
 ///
-/// So %tid.x >> 5 and %tid.x < 64 are the same for all lanes.
+/// For example, %tid.x >> 5 and %tid.x < 64 are the same in all lanes.
 std::optional<LaneBits> laneBitsOf(const Function& function, const Instr& instr, std::span<const LaneWord> sources);
 
 } // namespace orias::ori

@@ -10,8 +10,8 @@
 
 namespace orias::ori {
 
-/// Counts the live components of blocks, from their ends upwards. Unlike LiveCursor it keeps no list of them, which
-/// takes time.
+/// Counts the live components within a block, from its end upwards. It keeps no list of them, unlike LiveCursor, and is
+/// faster.
 class LiveCounter {
  public:
   explicit LiveCounter(const Liveness& liveness) : liveness_(liveness), live_(liveness.components().count() / 64 + 1) {}
@@ -30,9 +30,9 @@ class LiveCounter {
     });
     maximum_ = counts_;
   }
-  /// Goes over the instruction, upwards: from the last one of the block to the first.
+  /// Steps upwards over the instruction. Call it for all instructions from the last of the block to the first.
   void step(const Instr& instr) {
-    // As stepUpwards(), by words.
+    // The same as stepUpwards(), a word at a time.
     const Components& components = liveness_.components();
     const bool isGuarded = instr.isGuarded();
     ended_.clear();
@@ -50,9 +50,9 @@ class LiveCounter {
         components.forEachWord(operand, [&](std::uint32_t word, std::uint64_t bits) { add(operand.file, word, bits); });
   }
   bool isLive(CompId comp) const { return (live_[comp / 64] & bitOf(comp)) != 0; }
-  /// How many are live here.
+  /// The number of live registers here.
   const FileCounts& counts() const { return counts_; }
-  /// The most that were live at once since enter(), including unused results.
+  /// The maximum number of live registers since enter(), including unused results.
   const FileCounts& maximum() const { return maximum_; }
 
  private:
@@ -65,7 +65,7 @@ class LiveCounter {
   static std::uint64_t bitOf(CompId comp) { return std::uint64_t{1} << comp % 64; }
   unsigned fileOf(CompId comp) const { return static_cast<unsigned>(liveness_.components().file(comp)); }
   static unsigned countOf(std::uint64_t bits) {
-    // Mostly one or none. Which of both is no branch: nothing tells the processor which reads are the last ones.
+    // Mostly one bit or none. Branch-free, because the processor cannot predict which reads are the last ones.
     const std::uint64_t others = bits & (bits - 1);
     return others == 0 ? static_cast<unsigned>(bits != 0) : static_cast<unsigned>(std::popcount(bits));
   }
@@ -79,10 +79,10 @@ class LiveCounter {
   }
   void remove(File file, std::uint32_t word, std::uint64_t bits) {
     std::uint64_t& live = live_[word];
-    counts_[static_cast<std::size_t>(file)] -= countOf(bits & live); // may be named twice
+    counts_[static_cast<std::size_t>(file)] -= countOf(bits & live); // the operands may overlap
     live &= ~bits;
   }
-  /// Those of the results of a guarded instruction that end lives: under a guard, what is live behind is live before.
+  /// The results of a guarded instruction that end live ranges. Other guarded results stay live before the instruction.
   std::uint64_t endedOf(const Instr& instr, std::uint32_t word, std::uint64_t results) const {
     std::uint64_t ended = results & ~live_[word];
     for (std::uint64_t bits = results & live_[word]; bits != 0; bits &= bits - 1)
@@ -93,8 +93,8 @@ class LiveCounter {
 
   const Liveness& liveness_;
   std::vector<std::uint64_t> live_;    // a bit for each component
-  std::vector<std::uint32_t> touched_; // its words that are not zero, and others
-  std::vector<Ended> ended_;           // by the instruction at hand
+  std::vector<std::uint32_t> touched_; // includes all words that are not zero
+  std::vector<Ended> ended_;           // by the current instruction
   FileCounts counts_{}, maximum_{};
 };
 

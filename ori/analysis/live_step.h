@@ -7,8 +7,9 @@
 
 namespace orias::ori {
 
-/// One step upwards over an instruction, for all that count or list what is live. The caller keeps the books:
-/// `isLive(comp)`, `add(comp)` and `remove(comp)`, which may be live already, or no longer. `ended` is working memory.
+/// One step upwards over an instruction, for counters and lists of live components. The caller stores the set and gives
+/// `isLive(comp)`, `add(comp)` (may be live already) and `remove(comp)` (may be dead already). `ended` is scratch
+/// memory.
 template <typename IsLive, typename Add, typename Remove>
 void stepUpwards(const Liveness& liveness, const Instr& instr, std::vector<CompId>& ended, IsLive isLive, Add add,
                  Remove remove) {
@@ -18,11 +19,11 @@ void stepUpwards(const Liveness& liveness, const Instr& instr, std::vector<CompI
   for (const Operand& operand : resultSlots(instr))
     if (operand.isDef)
       components.forEach(operand, [&](CompId comp) {
-        // Under a guard, what is live behind is live before.
+        // A guarded result that is live after the instruction is live before it.
         if (!isGuarded || !isLive(comp) || liveness.startsLife(instr, comp)) ended.push_back(comp);
         add(comp);
       });
-  // All results have their registers at once, those that nobody reads, too.
+  // All results occupy registers at the same time, including unused ones.
   for (const CompId comp : ended)
     remove(comp);
   if (instr.op == Op::PHI) return;

@@ -11,38 +11,38 @@
 
 namespace orias::ori {
 
-/// How many registers of each file, by File.
+/// The number of registers of each file, by File.
 using FileCounts = std::array<unsigned, isa::kFileCount>;
 
-/// What an update of liveness has changed at the borders of a block.
+/// The changes of an update of liveness at the boundaries of a block.
 struct LiveChange {
   BlockId block = kNoId;
-  bool isNamed = false; ///< the block names a register of the update, or a phi behind it reads one
-  std::array<int, isa::kFileCount> in{}, out{}; ///< how many more are live into it and out of it, by File
+  bool isNamed = false; ///< the block uses a register of the update, or a phi of a successor does
+  std::array<int, isa::kFileCount> in{}, out{}; ///< additional live-in and live-out registers, by File
 };
 
-/// Which components are live at the borders of blocks. A snapshot, which `update` follows small changes with.
+/// Live-in and live-out components of blocks. A snapshot, which `update` adapts to small changes.
 ///
-/// A component is live where its value may still be read, and some definition of it may have happened. The second half
-/// matters for guarded code: in `@P0 LDG R4; FADD .., R4` the load does not end R4's life backwards, as it may not
-/// execute; but if nothing above it defines R4, R4 is not live there.
+/// A component is live where its value may still be read, and some definition of it may have executed. The second
+/// condition matters for guarded code: in `@P0 LDG R4; FADD .., R4` the load may not execute, so it does not end the
+/// live range of R4 upwards. But if nothing above defines R4, R4 is not live there.
 ///
-/// Within a block, a guarded definition ends a life if what it writes is read under the same guard only, or if another
-/// one under the complementary guard follows (guarded_defs.h). An unguarded definition also ends it, and so does one
-/// whose results are undefined where the guard is false (Instr::hasUndefinedRest; in SSA form, all but those of
-/// VReg::multiDef registers).
+/// Within a block, a guarded definition ends a live range if its result is read under the same guard only, or if
+/// another definition under the complementary guard follows (guarded_defs.h). An unguarded definition also ends it, and
+/// so does one whose results are undefined where the guard is false (Instr::hasUndefinedRest; in SSA form, all but
+/// those of VReg::multiDef registers).
 ///
 /// A phi reads its sources at the end of the predecessors, and writes at the beginning of its block: its result is not
 /// live into the block, its sources are live out of the predecessor only.
 ///
-/// The cost is that of the result: each component is followed from its uses to its definitions.
+/// The time is proportional to the size of the result: each component is followed from its uses to its definitions.
 class Liveness {
  public:
   explicit Liveness(const Cfg& cfg);
 
-  /// Instructions have come, gone or moved, and these registers are all that they name. Edges and blocks are as they
-  /// were. Costs what the blocks that name the registers have in instructions. Returns the blocks that something else
-  /// is live into or out of now.
+  /// Updates liveness after instructions were inserted, removed or moved. `registers` are all registers that they use
+  /// or define; edges and blocks must be unchanged. The time is proportional to the size of the blocks that use the
+  /// registers. Returns the blocks whose live-in or live-out set changed.
   std::vector<LiveChange> update(std::span<const VRegId> changed);
 
   const Cfg& cfg() const { return *cfg_; }
@@ -57,7 +57,7 @@ class Liveness {
   /// A guarded definition that still starts a live range: the previous value has no use.
   bool startsLife(const Instr& instr, CompId comp) const;
 
-  /// The same components are live, perhaps by another snapshot of the control flow.
+  /// Whether the same components are live. The snapshots of the control flow may differ.
   friend bool operator==(const Liveness& a, const Liveness& b) {
     return a.liveIn_ == b.liveIn_ && a.liveOut_ == b.liveOut_ && a.maybeUndefined_ == b.maybeUndefined_ &&
            a.lifeStarts_ == b.lifeStarts_;
@@ -73,8 +73,8 @@ class Liveness {
   std::vector<std::pair<InstrId, CompId>> lifeStarts_; // sorted; guarded definitions only
 };
 
-/// Walks backwards over a block and knows what is live between its instructions. Reset it for each block; the memory is
-/// kept.
+/// Walks backwards over a block and tracks the live components between its instructions. Call enter() for each block;
+/// the memory is reused.
 class LiveCursor {
  public:
   explicit LiveCursor(const Liveness& liveness);
@@ -83,17 +83,17 @@ class LiveCursor {
   void enter(const Block& block);
   /// The next instruction of the backward walk; null at the beginning of the block.
   const Instr* next() const { return at_; }
-  /// Goes over next(), upwards.
+  /// Steps upwards over next().
   void step();
-  /// The same as if next() were not there: it is to be removed, and nothing that it writes is live.
+  /// Steps upwards as if next() did not exist: it will be removed, and none of its results is live.
   void skip() { at_ = at_->prev; }
 
   bool isLive(CompId comp) const { return position_[comp] != kNoId; }
-  /// How many are live here.
+  /// The number of live registers here.
   const FileCounts& counts() const { return counts_; }
   /// The maximum number of live registers since enter(), including unused results.
   const FileCounts& maximum() const { return maximum_; }
-  /// What is live here, in no order.
+  /// The live components here, in no order.
   const std::vector<CompId>& live() const { return members_; }
 
  private:
@@ -102,7 +102,7 @@ class LiveCursor {
 
   const Liveness& liveness_;
   const Instr* at_ = nullptr;
-  std::vector<std::uint32_t> position_; // in members_; kNoId for what is not live
+  std::vector<std::uint32_t> position_; // in members_; kNoId: not live
   std::vector<CompId> members_, ended_;
   FileCounts counts_{}, maximum_{};
 };

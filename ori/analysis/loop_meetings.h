@@ -8,7 +8,7 @@
 
 namespace orias::ori {
 
-/// Blocks, each with its immediate post-dominator; sorted.
+/// Blocks with their immediate post-dominators, sorted by block.
 using MeetingTree = std::vector<std::pair<BlockId, BlockId>>;
 
 /// Reconvergence points of the lanes that stay in a loop: the post-dominators of its blocks, ignoring
@@ -31,13 +31,13 @@ class LoopMeetings {
   std::map<LoopId, MeetingTree> trees_;
 };
 
-/// Reconvergence points of the lanes that come to the main exit, which most blocks lead to: the post-dominators,
-/// ignoring traps and blocks from which no path leads there. So failed assertions and bounds checks do not keep the
-/// other lanes apart. Empty where there is one exit and no trap, or where there are many exits.
+/// Reconvergence points of the lanes that reach the main exit, which most blocks lead to: the post-dominators, ignoring
+/// traps and blocks from which no path leads there. This way failed assertions and bounds checks do not prevent the
+/// other lanes from reconverging. Empty where there is one exit and no trap, or where there are many exits.
 class ExitMeetings {
  public:
   explicit ExitMeetings(const Cfg& cfg);
-  /// The first block after `block` that all lanes which come to the main exit pass; kNoId if there is none.
+  /// The first block after `block` that all lanes on their way to the main exit pass; kNoId if there is none.
   BlockId next(BlockId block) const;
   /// How many successors lead to the main exit.
   unsigned ways(BlockId block) const;

@@ -9,13 +9,13 @@ namespace orias::ori {
 
 using LoopId = std::uint32_t;
 
-/// A natural loop: everything that reaches a back edge of `header` without passing through it.
+/// A natural loop: all blocks that reach a back edge of `header` without passing through it.
 struct Loop {
   BlockId header = kNoId;
-  LoopId parent = kNoId;        ///< the loop around it
+  LoopId parent = kNoId;        ///< the enclosing loop
   std::uint32_t depth = 1;      ///< 1 for outermost loops
   std::vector<BlockId> latches; ///< sources of its back edges
-  std::uint32_t firstBlock = 0; ///< its blocks in Loops::order(), see Loops::blocks
+  std::uint32_t firstBlock = 0; ///< index of its blocks in Loops::order(), see Loops::blocks
   std::uint32_t blockCount = 0;
 
   friend bool operator==(const Loop&, const Loop&) = default;
@@ -48,7 +48,7 @@ class Loops {
   const std::vector<std::pair<BlockId, BlockId>>& irreducibleEdges() const { return irreducible_; }
   bool isReducible() const { return irreducible_.empty(); }
 
-  /// The same loops, perhaps of another snapshot of the control flow.
+  /// Whether the loops are equal. The snapshots of the control flow may differ.
   friend bool operator==(const Loops& a, const Loops& b) {
     return a.loops_ == b.loops_ && a.order_ == b.order_ && a.innermost_ == b.innermost_ &&
            a.irreducible_ == b.irreducible_;

@@ -7,28 +7,28 @@
 
 namespace orias::ori {
 
-/// Register pressure (MRPA in the literature): how many registers of each file are live at once, for the function, for
-/// each block, and at each instruction. Widths count; alignment may need more. A phi's sources are live out of the
-/// predecessors, its result begins in its block.
+/// Register pressure (MRPA in the literature): the number of registers of each file that are live at once, for the
+/// function, for each block, and at each instruction. Widths are counted; alignment may need more registers. The
+/// sources of a phi are live out of the predecessors; its live range begins in its block.
 ///
-/// A snapshot of counts, which outlives the liveness that it was made from. IncrementalPressure follows changes.
+/// A snapshot of counts. It does not refer to the liveness that it was made from. IncrementalPressure follows changes.
 class RegisterPressure {
  public:
   explicit RegisterPressure(const Liveness& liveness);
 
-  /// The most that are live at once anywhere.
+  /// The maximum over the function.
   const FileCounts& maximum() const { return maximum_; }
   /// The maximum number of live registers in a block; unused results count.
   const FileCounts& inBlock(BlockId id) const { return byBlock_[id]; }
-  /// How many are live into a block, and out of it.
+  /// The numbers of live-in and of live-out registers of a block.
   const FileCounts& liveIn(BlockId id) const { return liveIn_[id]; }
   const FileCounts& liveOut(BlockId id) const { return liveOut_[id]; }
 
-  /// Counts these blocks again, after the liveness has been updated.
+  /// Counts these blocks again after an update of liveness.
   void rescan(const Liveness& liveness, std::span<const BlockId> blocks);
 
-  /// Counts so many more in a whole block, by File: registers that it does not name have come to live through it, or
-  /// gone.
+  /// Adds to the counts of a whole block, by File: for registers that the block does not use and that have become live
+  /// through it, or no longer are.
   void shift(BlockId block, const std::array<int, isa::kFileCount>& more);
 
   friend bool operator==(const RegisterPressure&, const RegisterPressure&) = default;
@@ -41,7 +41,7 @@ class RegisterPressure {
 /// For each instruction of a block, in order, the number of registers live before it.
 std::vector<FileCounts> liveInFrontOf(const Liveness& liveness, const Block& block);
 
-/// Liveness and register pressure that are kept up to date while instructions change. Edges must stay as they are.
+/// Liveness and register pressure that are kept up to date while instructions change. Edges must not change.
 class IncrementalPressure {
  public:
   /// With `isVerified`, each update is compared with a full computation; a difference is an InternalError.
@@ -51,10 +51,10 @@ class IncrementalPressure {
 
   const Liveness& liveness() const { return liveness_; }
   const RegisterPressure& pressure() const { return pressure_; }
-  /// Tells of an instruction that has been put in, or that is about to be changed or taken out: its block and the
-  /// registers that it names. An instruction that changes is noted before and after.
+  /// Records an instruction that was inserted, or that is about to be changed or removed: its block and the registers
+  /// that it uses. Call it before and after a change of an instruction.
   void note(const Instr& instr);
-  /// Brings everything up to date with what has been noted. Cheap when nothing was.
+  /// Applies the recorded changes. Cheap if there are none.
   void update();
 
  private:
@@ -64,12 +64,12 @@ class IncrementalPressure {
   const bool isVerified_;
   Liveness liveness_;
   RegisterPressure pressure_;
-  std::vector<VRegId> registers_; // noted
+  std::vector<VRegId> registers_; // recorded
   std::vector<BlockId> blocks_;   // noted
 };
 
-/// The report of the analysis: the most registers live at once, the size of the function, and what is live into each
-/// block.
+/// The report of the analysis: the maximum number of live registers, the size of the function, and the live-in
+/// registers of each block.
 ///
 ///   Max Live RRegs: 43	PRegs: 2
 ///   Function Size: 118

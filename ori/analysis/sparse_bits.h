@@ -10,9 +10,9 @@ namespace orias::ori {
 /// A set of small integers with memory proportional to its members: 64-bit words in ascending order.
 class SparseBits {
  public:
-  /// Adds the members 64 * index + i for each bit i. `index` is greater than in all calls before.
+  /// Adds the members 64 * index + i for each bit i. `index` must be greater than in all earlier calls.
   void appendWord(std::uint32_t index, std::uint64_t bits) { chunks_.push_back({index, bits}); }
-  /// The members 64 * index + i with bit i of `mask` are those of `bits` from now on; the others stay.
+  /// Replaces the members 64 * index + i with bit i of `mask` by those of `bits`; keeps the others.
   void assignWord(std::uint32_t index, std::uint64_t mask, std::uint64_t bits) {
     const auto at = std::lower_bound(chunks_.begin(), chunks_.end(), index,
                                      [](const Chunk& chunk, std::uint32_t i) { return chunk.index < i; });
@@ -21,7 +21,7 @@ class SparseBits {
     else if (bits & mask)
       chunks_.insert(at, {index, bits & mask});
   }
-  /// Removes the members 64 * index + i for each bit i of `mask`, and returns the bits of those that were there.
+  /// Removes the members 64 * index + i for each bit i of `mask`, and returns the bits of those that were members.
   std::uint64_t takeWord(std::uint32_t index, std::uint64_t mask) {
     const auto at = std::lower_bound(chunks_.begin(), chunks_.end(), index,
                                      [](const Chunk& chunk, std::uint32_t i) { return chunk.index < i; });
@@ -57,7 +57,7 @@ class SparseBits {
     return n;
   }
   friend bool operator==(const SparseBits& a, const SparseBits& b) {
-    // Words may be there that have no members.
+    // Words may be empty.
     auto at = a.chunks_.begin();
     for (const Chunk& chunk : b.chunks_) {
       if (chunk.bits == 0) continue;
