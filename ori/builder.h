@@ -17,21 +17,21 @@ class Builder {
     before_ = nullptr;
   }
   void setSource(Source source) { source_ = source; }
-  /// Guards everything that is emitted from now on; PT for none.
+  /// Sets the guard of all instructions that are emitted from now on; PT: none.
   void setGuard(isa::Operand guard) { guard_ = guard; }
   isa::Operand guard() const { return guard_; }
   Function& function() const { return *function_; }
   Block* block() const { return block_; }
 
-  /// Modifiers not given keep the row's default: emit(Op::ISETP, {...}, {{Mod::Cmp, Cmp::LT}, {Mod::Signed,
-  /// Signed::U32}}). Giving a modifier that the row does not have is an internal error. Operands left out at the end
-  /// are the row's defaults.
+  /// Emits an instruction: emit(Op::ISETP, {...}, {{Mod::Cmp, Cmp::LT}, {Mod::Signed, Signed::U32}}). Modifiers that
+  /// are not given, and operands that are left out at the end, have the defaults of the table row. A modifier that the
+  /// row does not have is an internal error.
   Instr* emit(Op op, std::initializer_list<isa::Operand> operands, std::initializer_list<isa::ModValue> mods = {});
   Instr* emit(Op op, std::span<const isa::Operand> operands, std::span<const isa::ModValue> mods = {});
 
   /// The pseudo instruction COPY: any file, any width.
   Instr* copy(const isa::Operand& to, const isa::Operand& from);
-  /// BRA, without a condition of its own.
+  /// An unconditional BRA.
   Instr* branch(const Block* target);
 
   isa::Operand newR(unsigned width = 1) { return function_->use(function_->newVReg(File::R, width)); }

@@ -4,7 +4,7 @@
 
 namespace orias::ori {
 
-/// Whether the instruction reads a special register that stays the same as long as the thread runs.
+/// Whether the instruction reads a special register whose value is constant for the thread.
 bool isFixedSpecialRead(const Instr& instr);
 
 } // namespace orias::ori

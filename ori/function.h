@@ -20,14 +20,14 @@ namespace orias::ori {
 class Analyses;
 class Module;
 
-/// Counts the changes of a function. An analysis holds as long as the counts that it depends on stay
+/// Counts the changes of a function. An analysis is valid until a count that it depends on changes
 /// (analysis/analyses.h). The mutators of Function count; `Block::fallthrough` counts its assignments.
 struct Changes {
   std::uint64_t flow = 0;   ///< of blocks, edges and the layout
   std::uint64_t code = 0;   ///< of instructions, operands, guards, registers
-  std::uint64_t values = 0; ///< of modifiers: what is computed changes, not what is read and written
+  std::uint64_t values = 0; ///< of modifiers: they change the result, not which registers are read and written
   std::uint16_t phase = 0;  ///< the current one, by its index in the pipeline
-  std::uint16_t flowPhase = 0, codePhase = 0, valuesPhase = 0; ///< in which the last change happened
+  std::uint16_t flowPhase = 0, codePhase = 0, valuesPhase = 0; ///< the phase of the last change
 
   void noteFlow() {
     ++flow;
@@ -43,7 +43,8 @@ struct Changes {
   }
 };
 
-/// The block that a block falls through to, or kNoId. Reads as an id; an assignment is a change of control flow.
+/// The block that a block falls through to, or kNoId. Converts to an id; an assignment counts as a change of control
+/// flow.
 class Fallthrough {
  public:
   Fallthrough() = default;
@@ -66,15 +67,15 @@ class Fallthrough {
 /// A virtual register: `width` consecutive 32-bit registers (1 predicate, 1 barrier) of one file. Definitions and uses
 /// may be of a component (Operand::sub, Operand::width). Between phases 23 and 73 every component has one definition.
 struct VReg {
-  Operand* refs = nullptr; ///< all operands that name it; see Function::uses / defs
+  Operand* refs = nullptr; ///< all operands that refer to it; see Function::uses / defs
   File file = File::R;
   std::uint8_t width = 1;
   std::uint8_t align = 1; ///< in registers, a power of two
   bool divergent = true;  ///< result of OriPropagateVarying; true until proven uniform
-  /// In SSA form: exempt from the rule of one definition, because it is written under a guard on top of another value
-  /// (see ori/ssa.h). Phases treat such a register as opaque.
+  /// In SSA form: may have several definitions, because a guarded write keeps the old value in some lanes (ori/ssa.h).
+  /// Phases treat such a register as opaque.
   bool multiDef = false;
-  std::string_view name; ///< the PTX name, for people; may be empty
+  std::string_view name; ///< the PTX name, for dumps and messages; may be empty
 };
 static_assert(sizeof(VReg) == 32);
 
@@ -83,7 +84,7 @@ constexpr unsigned defaultAlign(unsigned width) {
   return width >= 3 ? 4 : width;
 }
 
-/// What the table says about operand `index` of an instruction; operands beyond the slots of the row (of PHI) are uses.
+/// The role of operand `index` of an instruction in the table. Operands beyond the slots of the row (of PHI) are uses.
 inline isa::Role slotRole(Op op, unsigned index) {
   const isa::InstrDesc& row = isa::desc(op);
   return index < row.slotCount ? row.roles[index] : isa::Role::Use;
@@ -92,24 +93,25 @@ inline isa::Role slotRole(Op op, unsigned index) {
 inline bool isTerminator(Op op) {
   return isa::desc(op).has(isa::Flag::Terminator);
 }
-/// Whether control may continue after a terminator: it is guarded, or it also reads a predicate.
+/// Whether control may continue after the terminator: it is guarded, or it also reads a predicate.
 bool isConditional(const Instr& terminator);
 
-/// A basic block. Only its last instruction may be a Terminator; if it is missing or conditional, control continues
-/// at `fallthrough`, else there is none. Successors are the labels of the terminator, then `fallthrough`. The block
-/// fallen into need not be the next one of the layout until makeFallthroughsAdjacent (ori/cfg_edit.h) has run.
+/// A basic block. Only its last instruction may be a Terminator. If there is no terminator, or a conditional one,
+/// control continues at `fallthrough`; else `fallthrough` is kNoId. Successors are the labels of the terminator, then
+/// `fallthrough`, which need not be the next block of the layout until makeFallthroughsAdjacent (ori/cfg_edit.h) has
+/// run.
 ///
-/// A block that ends with CALL.REL calls a subroutine of the function: its only successor is the block that it names.
-/// The one that it falls through to is where the subroutine returns, and a successor of the block with RET, which lists
-/// all return blocks as labels after its slots.
+/// A block that ends with CALL.REL calls a subroutine of the function: its only successor is the target of the call.
+/// `fallthrough` is where the subroutine returns, and a successor of the block with RET, which lists all return blocks
+/// as labels after its slots.
 struct Block {
   BlockId id = kNoId;
   Instr* first = nullptr;
   Instr* last = nullptr;
   Fallthrough fallthrough;
   std::uint8_t loopDepth = 0; ///< updated by phase 3 and by phases that change loops
-  bool isAside = false;       ///< cold: seldom executed
-  std::string_view name;      ///< PTX label, for people; may be empty
+  bool isAside = false;       ///< cold: rarely executed
+  std::string_view name;      ///< PTX label, for dumps and messages; may be empty
 
   class Iterator {
    public:
@@ -138,7 +140,7 @@ struct FrameObject {
   std::int32_t offset = -1; ///< from the stack pointer; -1 until the frame is laid out
   bool isSpill = false;
   bool isIncoming = false; ///< above the frame, at `offset`: stored by the caller
-  bool isOutgoing = false; ///< no bytes: the end of what is passed to callees, aligned; the frame begins there
+  bool isOutgoing = false; ///< no bytes: the aligned end of the arguments of callees; the frame begins there
 };
 
 /// A kernel parameter in constant bank 0.
@@ -146,11 +148,11 @@ struct KernelParam {
   std::string_view name;
   std::uint32_t offset = 0; ///< from the target's parameter base
   std::uint32_t size = 0;
-  /// Of a pointer, what `.ptr` says of it: the space as EIATTR_KPARAM_INFO has it (1 local, 2 shared, 4 global or
-  /// constant, 5 generic; observed), 0 without it, and the alignment of what it points to, in bytes.
+  /// For a pointer, its `.ptr` attribute: the space as in EIATTR_KPARAM_INFO (1 local, 2 shared, 4 global or constant,
+  /// 5 generic; observed; 0: no `.ptr`), and the alignment of the pointee in bytes.
   std::uint8_t pointerSpace = 0;
   std::uint32_t pointerAlign = 0;
-  /// The symbol of a texture, sampler or surface, which takes no bytes: the driver puts its handle into a HandleWord.
+  /// The symbol of a texture, sampler or surface. It takes no bytes: the driver writes its handle to a HandleWord.
   std::optional<std::uint32_t> handle;
 };
 
@@ -172,7 +174,7 @@ struct LaunchBounds {
   bool explicitcluster = false;
 };
 
-/// Results of allocation and scheduling, for the cubin, the listing and the -v lines.
+/// Results of allocation and scheduling, for the cubin, the listing and the output of -v.
 struct FunctionStats {
   unsigned registers = 0; ///< as reported: highest R + 1 + 2
   unsigned uniformRegisters = 0;
@@ -183,8 +185,8 @@ struct FunctionStats {
   unsigned spillLoadBytes = 0;
 };
 
-/// One function: blocks in layout order, virtual registers, frame. Instructions and blocks have stable addresses;
-/// nothing is freed before the function dies.
+/// One function: blocks in layout order, virtual registers, frame. Instructions and blocks have stable addresses and
+/// are freed with the function.
 class Function {
  public:
   Function(Module& module, std::string name, bool isKernel);
@@ -210,8 +212,8 @@ class Function {
   // --- blocks
   Block* newBlock(std::string_view name = {});                    ///< appended to the layout
   Block* newBlockAfter(Block* where, std::string_view name = {}); ///< placed after `where` in the layout
-  void eraseBlock(Block* block);                     ///< with its instructions; there must be no branch to it
-  void eraseBlocks(const std::vector<bool>& doomed); ///< many at once, by id; linear
+  void eraseBlock(Block* block);                     ///< and its instructions; there must be no branch to it
+  void eraseBlocks(const std::vector<bool>& doomed); ///< by id; takes linear time for any number
   const std::vector<Block*>& layout() const { return layout_; }
   void setLayout(std::vector<Block*> order); ///< a permutation of the live blocks; the first is the entry
   Block* entry() const { return layout_.front(); }
@@ -219,7 +221,7 @@ class Function {
   std::size_t blockIdCount() const { return blocks_.size(); } ///< ids are below this
   /// Labels of the terminator, then the fall-through; without duplicates.
   std::vector<BlockId> successors(const Block& block) const;
-  /// The same without a vector: calls f(BlockId) once per successor, in that order.
+  /// Calls f(BlockId) once per successor, in the order of successors().
   template <typename F> void forEachSuccessor(const Block& block, F&& f) const {
     const Instr* last = block.last;
     const bool isCall = last && last->op == Op::CALL_REL;
@@ -237,9 +239,9 @@ class Function {
       if (last->operands[i].isLabel() && last->operands[i].reg == block.fallthrough) return;
     f(block.fallthrough);
   }
-  /// Moves all instructions after `at` into a new block, which `block` falls through to.
+  /// Moves all instructions after `at` to a new block, which `block` falls through to.
   Block* splitAfter(Instr* at);
-  /// The phis of `block` name `to` instead of `from` as their predecessor.
+  /// Replaces the predecessor `from` by `to` in the phis of `block`.
   void renamePhiSource(Block* block, BlockId from, BlockId to);
 
   // --- instructions: created detached or in place, operands in table order
@@ -248,31 +250,31 @@ class Function {
   Instr* prepend(Block* block, Instr* instr);
   Instr* insertBefore(Instr* where, Instr* instr);
   Instr* insertAfter(Instr* where, Instr* instr);
-  void unlink(Instr* instr); ///< takes it out of its block, keeps its operands' links (to insert it again elsewhere)
-  void erase(Instr* instr);  ///< for good
+  void unlink(Instr* instr); ///< removes it from its block; its operands stay linked (to insert it elsewhere)
+  void erase(Instr* instr);  ///< removes it, and its operands from the lists of uses
   std::size_t instrIdCount() const { return instrCount_; } ///< ids are below this
 
   // --- the only functions that change operands
   void setOperand(Instr* instr, unsigned index, const isa::Operand& value);
   void setGuard(Instr* instr, const isa::Operand& predicate);
-  /// A result, with all of its uses, or a guard in another register that nothing else needs: the instruction keeps
-  /// `hasUndefinedRest`.
+  /// Replaces a result and all of its uses, or a guard by another register with the same value. Unlike setOperand,
+  /// keeps `hasUndefinedRest`.
   void moveResult(Instr* instr, unsigned index, const isa::Operand& value);
   void moveGuard(Instr* instr, const isa::Operand& predicate);
-  /// Gives the instruction another opcode and operands; keeps position, guard, source and provenance.
+  /// Replaces opcode and operands of the instruction. Keeps position, guard, source and provenance.
   void rewrite(Instr* instr, Op op, std::span<const isa::Operand> operands);
   /// Appends operands to an instruction with a variable number of them (PHI).
   void addOperands(Instr* instr, std::span<const isa::Operand> operands);
   /// Removes `count` operands from `first` on (a phi's source and its label).
   void removeOperands(Instr* instr, unsigned first, unsigned count);
-  /// All operands that name `from` name `to` (same file and width) from now on.
+  /// Replaces the register `from` by `to` (same file and width) in all operands.
   void replaceAllRefs(VRegId from, VRegId to);
 
-  /// Calls f(Operand&) for each use (definition) of the register; f may change or erase what it is given.
+  /// Calls f(Operand&) for each use (definition) of the register; f may change or erase the operand.
   template <typename F> void forEachUse(VRegId id, F&& f) const { forEachRef(id, false, f); }
   template <typename F> void forEachDef(VRegId id, F&& f) const { forEachRef(id, true, f); }
   bool hasUses(VRegId id) const;
-  /// Calls f(Instr&) for each instruction of the block; f may erase the instruction it is given.
+  /// Calls f(Instr&) for each instruction of the block; f may erase that instruction.
   template <typename F> void forEachSafe(const Block& block, F&& f) const {
     for (Instr *instr = block.first, *next; instr; instr = next) {
       next = instr->next;
@@ -285,23 +287,23 @@ class Function {
   /// The pipeline index that new and changed instructions are marked with; set by the phase manager.
   void setCurrentPhase(std::uint16_t phase) { changes_.phase = phase; }
   std::uint16_t currentPhase() const { return changes_.phase; }
-  /// Adds the current phase to the instruction's provenance; the mutators above call it. Whoever writes modifiers calls
-  /// it.
+  /// Adds the current phase to the provenance of the instruction. The mutators above call it. Call it after writing
+  /// modifiers.
   void touch(Instr* instr);
 
   const Changes& changes() const { return changes_; }
-  /// For what is changed without the mutators above: `ssa`, VReg::multiDef, Instr::hasUndefinedRest (code), modifiers
-  /// (values).
+  /// Counts changes that are made without the mutators above: of `ssa`, VReg::multiDef, Instr::hasUndefinedRest (code),
+  /// and of modifiers (values).
   void noteCodeChange() { changes_.noteCode(); }
   void noteValueChange() { changes_.noteValues(); }
-  /// Whether there has been an instruction with that opcode, or with one of the flags. They may be gone by now: a false
-  /// answer spares a phase the search.
+  /// Whether the function ever had an instruction with that opcode, or with one of the flags. It may have been erased
+  /// since. If false, a phase need not search.
   bool everHad(Op op) const { return everHad_[static_cast<std::size_t>(op)]; }
   bool everHad(isa::Flag flag) const { return (everHadFlags_ & static_cast<std::uint32_t>(flag)) != 0; }
-  /// Control flow, liveness and so on as the function is now: computed at the first question after a change.
+  /// The analyses of the current function. Each is computed at the first request after a change.
   Analyses& analyses() const { return *analyses_; }
 
-  // --- what a kernel has besides code
+  // --- properties of a kernel other than code
   std::vector<KernelParam> params;
   std::uint32_t paramBytes = 0;
   std::vector<HandleWord> handles;
@@ -310,15 +312,16 @@ class Function {
   std::uint32_t sharedBytes = 0; ///< static shared memory
   std::uint32_t sharedAlign = 1;
   bool usesDynamicShared = false;
-  bool asksForReservedShared = false; ///< where the shared memory lies that the system keeps
-  std::uint32_t outgoingBytes = 0;    ///< at the low end of the frame: what is passed to callees
-  bool growsStack = false;            ///< keeps things below the frame; how far down is known only when it runs
-  /// Besides, calls something: what is called has its frame below all of that, so the stack pointer is moved for it,
-  /// and another register stays at the frame. The last operand of each call is where the callee's stack begins.
+  bool asksForReservedShared = false; ///< reads the place of the shared memory that is reserved by the system
+  std::uint32_t outgoingBytes = 0;    ///< at the low end of the frame: arguments of callees
+  bool growsStack = false;            ///< allocates below the frame; the size is known at run time only
+  /// Also contains calls. The frame of a callee begins below all allocations, so the stack pointer moves, and another
+  /// register keeps the address of the frame. The last operand of each call is where the callee's stack begins.
   bool hasFramePointer = false;
-  /// What a call of a function changes, by its symbol; of functions that are compiled already. The ABI says less.
+  /// Registers that a call changes, by the symbol of the callee; only for functions that are already compiled. The ABI
+  /// allows more of them to change.
   std::map<std::uint32_t, RegisterSet> changedByCallee;
-  /// The same; null where it is not known.
+  /// The registers that a call of the symbol changes; null if unknown.
   const RegisterSet* changesOf(std::uint32_t symbol) const {
     const auto known = changedByCallee.find(symbol);
     return known == changedByCallee.end() ? nullptr : &known->second;
@@ -351,7 +354,7 @@ class Function {
   std::string name_;
   bool isKernel_;
   Arena arena_;
-  /// On their own: most loops look at few fields of each instruction, and the processor fetches ahead in dense arrays.
+  /// A separate array: most loops read few fields of each instruction, and dense arrays are prefetched.
   Arena instrs_, operands_;
   std::vector<VReg> vregs_;
   std::vector<Block*> blocks_; // by id

@@ -20,11 +20,12 @@ using BlockId = std::uint32_t;
 using InstrId = std::uint32_t;
 inline constexpr std::uint32_t kNoId = ~0u;
 
-/// An operand of an instruction in a function. Virtual registers' operands are linked into the register's list of uses
-/// and definitions; Function::setOperand and friends keep that up to date, so the value is never written directly.
+/// An operand of an instruction in a function. Operands that are virtual registers are linked into the register's list
+/// of uses and definitions. Function::setOperand and similar functions keep that list up to date, so the value is never
+/// written directly.
 struct Operand : isa::Operand {
   Instr* owner = nullptr;
-  Operand* nextRef = nullptr; ///< next operand that names the same virtual register
+  Operand* nextRef = nullptr; ///< next operand that refers to the same virtual register
   Operand* prevRef = nullptr;
 
   const isa::Operand& value() const { return *this; }
@@ -32,7 +33,7 @@ struct Operand : isa::Operand {
 };
 static_assert(sizeof(Operand) == 40);
 
-/// Where an instruction came from in the PTX text.
+/// The position in the PTX text that an instruction was made from.
 struct Source {
   std::uint32_t ptxLine = 0; ///< line in the PTX file, 0 = none
   std::uint32_t loc = 0;     ///< index + 1 into Module::locs (.loc directives), 0 = none
@@ -50,13 +51,13 @@ struct ProvenanceNode {
 struct Instr {
   InstrId id = kNoId;
   Op op{};
-  std::uint16_t createdBy = 0; ///< pipeline index of the phase that made it
+  std::uint16_t createdBy = 0; ///< pipeline index of the phase that created it
   std::array<std::uint8_t, isa::kMaxMods> mods{};
   isa::Control control;
-  /// A multiplication, an addition or a weak shared-memory access that PTX allows to be combined with another.
+  /// A multiplication, an addition or a weak shared-memory access that PTX allows to be combined with another one.
   bool mayContract = false;
-  /// Of a guarded instruction outside of SSA form: where the guard is false, the results are undefined, so the old
-  /// values end here. Leaving SSA form sets it; another guard, result or opcode clears it.
+  /// For a guarded instruction outside SSA form: where the guard is false, the results are undefined, so the live
+  /// ranges of the old values end here. Set when SSA form is left; cleared by a change of guard, result or opcode.
   bool hasUndefinedRest = false;
   std::uint16_t operandCount = 0;
   Operand* operands = nullptr; ///< `operandCount` of them; operands[-1] is the guard

@@ -18,8 +18,8 @@ inline constexpr unsigned kBrxTable = 3;  ///< offset of the table
 inline constexpr unsigned kBrxLabels = 4; ///< first label of BRX that is a table entry
 inline constexpr unsigned kJumpEntryBytes = 4;
 inline constexpr int kTableBank = 2;
-/// In relocatable code a linker says where in the bank of the kernel a table lies. Offsets in LDC have a sign: the
-/// register counts from here, and the offset from as far below the table (observed).
+/// In relocatable code the linker places the table in the bank of the kernel. Offsets of LDC are signed: the register
+/// counts from this constant, and the offset from the same distance below the table (observed).
 inline constexpr std::int32_t kRelocatableBase = 0x8000;
 
 /// The entries of a table, as blocks.
@@ -28,7 +28,7 @@ struct JumpTable {
   std::vector<BlockId> targets;
 };
 
-/// Of a BRX that phase 80 has made.
+/// The table of a BRX from phase 80.
 JumpTable jumpTableOf(const Instr& brx);
 
 /// JMX by `index`, a 32-bit value below the number of targets.

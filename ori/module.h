@@ -15,7 +15,7 @@ class Target;
 namespace orias::ori {
 
 enum class Linkage : std::uint8_t { Local, Global, Weak, Common, External };
-/// Shared variables are here only in relocatable modules; otherwise lowering lays them out per kernel.
+/// Shared variables are listed only in relocatable modules; otherwise lowering lays them out per kernel.
 enum class Space : std::uint8_t { Global, Const, Shared };
 
 /// "Write the address of `symbol` + `addend` here": a relocation in the initial bytes of a variable.
@@ -41,30 +41,30 @@ struct Variable {
   std::string owner;             ///< the kernel that owns the shared variable; empty: the module
 };
 
-/// Something with an address that code and data refer to.
+/// An object with an address that code and data refer to.
 struct Symbol {
   enum class Kind : std::uint8_t {
     Variable,
     Function,
     ExternFunction,
-    DriverWord, ///< a number of 32 bits that the driver writes where it is named
-    Texture,    ///< of the module, or a parameter; the program that launches kernels says which it is
+    DriverWord, ///< a 32-bit number that the driver writes where it is referred to
+    Texture,    ///< of the module, or a parameter; the host program binds it
     Sampler,
     Surface
   } kind = Kind::Variable;
   std::string name;
   std::uint32_t index = 0; ///< into Module::variables or Module::functions
   Linkage linkage = Linkage::Global;
-  bool isEntry = false; ///< of an ExternFunction: a kernel, which is named by its descriptor
+  bool isEntry = false; ///< for an ExternFunction: a kernel, whose references use its descriptor
 
   bool isHandle() const { return kind == Kind::Texture || kind == Kind::Sampler || kind == Kind::Surface; }
 };
 
-/// What the module says of a sampler to begin with.
+/// The initial state of a sampler in the module.
 struct SamplerStart {
   static constexpr std::uint8_t kNotSaid = 0xff;
   std::uint32_t symbol = 0;
-  std::uint8_t addressModes[3] = {kNotSaid, kNotSaid, kNotSaid}; ///< in the order in which the PTX manual has them
+  std::uint8_t addressModes[3] = {kNotSaid, kNotSaid, kNotSaid}; ///< in the order of the PTX manual
   std::uint8_t filter = kNotSaid;                                ///< 0: the nearest texel, 1: linear
   std::optional<bool> forcesUnnormalized;
 };
@@ -101,7 +101,7 @@ class Module {
   bool hasIndependentSamplers = false;
   std::vector<LocEntry> locs;
   std::vector<std::string> files;
-  /// The code is to be linked: addresses are symbols, and functions keep to the ABI.
+  /// The code will be linked: addresses are symbols, and functions follow the ABI.
   bool relocatable = false;
   std::uint32_t ptxVersionMajor = 0;
   std::uint32_t ptxVersionMinor = 0;

@@ -8,9 +8,8 @@
 
 namespace orias::ori {
 
-/// Reads what print() writes, and what people write by hand in the same form (ori/README.md). Returns null after
-/// errors, all of which are in `diagnostics`. Checks what is needed to build the module; whether it makes sense is the
-/// verifier's business.
+/// Parses the text form of print(), also when it is written by hand (ori/README.md). Returns null after errors, all of
+/// which are in `diagnostics`. Checks only what is needed to build the module; the verifier checks the rest.
 std::unique_ptr<Module> parse(std::string_view text, Diagnostics& diagnostics);
 
 } // namespace orias::ori

@@ -6,13 +6,13 @@
 
 namespace orias::ori {
 
-/// What the text of an instruction shows besides the instruction. Without `notes` the text does not read back
-/// completely.
+/// What the text of an instruction shows in addition to the instruction. Without `notes`, parse() cannot restore
+/// everything.
 struct PrintOptions {
   bool notes = true; ///< `# line 12 loc 3 by 0<5`: PTX line, .loc entry, phases
 };
 
-/// The text form, described in ori/README.md. parse() of it gives a module that prints the same.
+/// The text form, described in ori/README.md. parse() of the result gives a module that prints the same text.
 std::string print(const Module& module, const PrintOptions& options = {});
 std::string print(const Function& function, const PrintOptions& options = {});
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-// USETMAXREG: the warps of a kernel give registers of file R back to their CTA, and others take them. What ptxas 13.0
-// does with `setmaxnreg` (observed): DEALLOC, or TRY_ALLOC in a loop until the registers are there.
+// USETMAXREG: warps of a kernel return registers of file R to their CTA, and other warps allocate them. ptxas 13.0
+// translates `setmaxnreg` (observed) to DEALLOC, or to TRY_ALLOC in a loop until the registers are available.
 
 namespace orias::ori {
 
@@ -16,8 +16,8 @@ bool hasRegisterRequests(const Function& function);
 /// The maximum register count that the function requests; empty if it only releases registers.
 std::optional<unsigned> mostRegistersRequested(const Function& function);
 
-/// Removes all requests, and the loops that wait for their success: a warp keeps its registers at entry.
-/// Correct in any function that uses only those.
+/// Removes all requests, and the loops that wait for their success: a warp keeps the registers that it has at entry.
+/// Correct in any function that needs no more than those.
 void dropRegisterRequests(Function& function);
 
 /// The minimum register count of a warp at each point: a data-flow analysis that takes the minimum at joins.
@@ -28,7 +28,7 @@ class RegisterCounts {
   RegisterCounts(const Function& function, unsigned atEntry);
 
   unsigned atStart(BlockId block) const { return start_[block].count; }
-  /// ... after an instruction, with `before` before it.
+  /// The count after an instruction; `before` is the count before it.
   static unsigned behind(const Instr& instr, unsigned before);
   /// Calls f(instruction, count before it, count after it) for all instructions.
   template <typename F> void forEach(const Function& function, F&& f) const {

@@ -4,8 +4,8 @@
 
 namespace orias::ori {
 
-/// The operands that may be results: they come first, and most loops over them end after one. Only BSSY has a source in
-/// front of its result; ask `isDef`. (encoder/isa's test holds the table to that.)
+/// The operands that may be results. They come first, and most instructions have one. Only BSSY has a source before its
+/// result, so test `isDef`. (A test of encoder/isa checks this for the table.)
 inline std::span<const Operand> resultSlots(const Instr& instr) {
   std::size_t count = 0;
   if (instr.op == Op::BSSY)

@@ -27,7 +27,7 @@ class Scanner {
   bool atEnd();
   /// The next character, 0 at the end.
   char peek();
-  /// Takes `token` if it comes next. A token that ends in a letter must not be followed by another one.
+  /// Consumes `token` if it comes next. A token that ends in a letter must not be followed by another letter.
   bool take(std::string_view token);
   void expect(std::string_view token);
   /// Letters, digits and underscores; empty if there are none.
@@ -36,12 +36,13 @@ class Scanner {
   std::string_view peekWord();
   /// A mnemonic: letters, digits, underscores, dots, without white space.
   std::string_view mnemonic();
-  /// Digits right here, without skipping anything; nothing if there are none or more than fit 32 bits.
+  /// Digits at the current position, without skipping white space; no value if there are none, or if they exceed 32
+  /// bits.
   std::optional<std::uint32_t> digitsHere();
-  /// A character right here.
+  /// Whether the character is at the current position.
   bool takeHere(char c);
 
-  /// Decimal or 0x hexadecimal, perhaps negative, of the given range.
+  /// A decimal or 0x hexadecimal number, possibly negative, in the given range.
   std::int64_t integer(std::int64_t least, std::int64_t most);
   std::uint32_t unsigned32() { return static_cast<std::uint32_t>(integer(0, 0xffffffff)); }
   /// A string in quotes.
@@ -55,7 +56,7 @@ class Scanner {
   /// 5, -0x10, 1.5f, 1.5d.
   Number number();
 
-  /// Advances past the next ';', or to the next '}', the first of both; for error recovery.
+  /// Advances past the next ';' or to the next '}', whichever comes first; for error recovery.
   void recover();
   std::size_t position() const { return at_; }
   void moveTo(std::size_t at) { at_ = at; }

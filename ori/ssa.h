@@ -24,15 +24,15 @@ namespace orias::ori {
 /// components, so that registers stay contiguous. Reads of undefined registers get an UNDEF.
 void buildSsa(Function& function);
 
-/// Which copies coalesceCopies merges, and when it takes two registers to interfere.
+/// Which copies coalesceCopies merges, and which registers it considers to interfere.
 struct Coalescing {
   bool ofPhisOnly = false; ///< only copies that phis became; others stay
-  /// Registers that hold the same value do not interfere (Boissinot et al.: Revisiting Out-of-SSA Translation); else
-  /// all do that are live at once.
+  /// Registers with the same value do not interfere (Boissinot et al.: Revisiting Out-of-SSA Translation). If false,
+  /// all registers that are live at the same time interfere.
   bool byValue = true;
 };
 
-/// What destroySsa has made of the phis.
+/// The registers and copies that destroySsa has created for the phis.
 struct SsaCopies {
   unsigned made = 0, merged = 0;
 };
@@ -46,7 +46,7 @@ SsaCopies destroySsa(Function& function, const Coalescing& how = {}, bool coales
 /// Merges the two registers of an unguarded COPY if they do not interfere, and erases the copy; copies in inner
 /// loops first. Not for SSA form. Returns the number of removed copies. Does nothing on functions with millions of
 /// interferences.
-/// Registers from `firstOfPhis` on are those that destroySsa has made.
+/// `firstOfPhis`: the first register that destroySsa has created.
 unsigned coalesceCopies(Function& function, const Coalescing& how = {}, VRegId firstOfPhis = 0);
 
 } // namespace orias::ori

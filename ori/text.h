@@ -1,6 +1,6 @@
 #pragma once
 
-// What the printer and the parser of the text form have to agree on.
+// Rules of the text form that the printer and the parser share.
 
 #include "encoder/isa/desc.h"
 #include "ori/instr.h"
@@ -23,8 +23,8 @@ struct Resolved {
   Op op{};
   Mods mods{};
 };
-/// All instructions that a mnemonic with modifiers can mean, in the order of the table. Modifiers that are not named
-/// have the value that is not written.
+/// All instructions that a mnemonic with modifiers can denote, in the order of the table. Modifiers that are not
+/// written have their default value.
 std::vector<Resolved> resolve(std::string_view mnemonic);
 
 /// An operand in the text: brackets distinguish `desc[..]` and `[..]` from others.

@@ -8,7 +8,7 @@
 namespace orias::ori {
 
 struct VerifyFault {
-  /// A warning says that the program reads something undefined; all else is broken IR.
+  /// A warning means that the program reads an undefined value; an error means invalid IR.
   enum class Severity : std::uint8_t { Warning, Error } severity = Severity::Error;
   std::string message;
   std::string where; ///< the instruction's text, or the block's label
@@ -17,26 +17,24 @@ struct VerifyFault {
 };
 
 struct VerifyOptions {
-  bool undefinedUses = false; ///< warn of uses that no definition reaches; needs liveness
-  unsigned maxFaults = 20;    ///< stop after so many
+  bool undefinedUses = false; ///< warn about uses that no definition reaches; needs liveness
+  unsigned maxFaults = 20;    ///< stop after this number
 };
 
-/// Checks everything that a function must be between two phases:
-/// * links: instructions and blocks know each other; each operand that names a virtual register is in that register's
-/// list, and
-///   nothing else is;
-/// * instructions: as many operands as the row has slots, of kinds, files, widths and modifiers that the slots accept;
-/// guards are
-///   predicates, of the uniform file for uniform instructions; components are within their registers, aligned as pairs
-///   and quads must be;
-/// * blocks: terminators are last; control continues at a live block or ends; labels name live blocks;
+/// Checks the invariants of a function between two phases:
+/// * links: instructions and blocks refer to each other; the list of a virtual register contains exactly the operands
+///   that refer to it;
+/// * instructions: the number of operands is that of the slots of the row; kinds, files, widths and modifiers are
+///   accepted by the slots; guards are predicates, uniform ones for uniform instructions; components are within their
+///   registers, and pairs and quads are aligned;
+/// * blocks: terminators are last; control continues at a live block or ends; labels refer to live blocks;
 /// * phis are at the heads of blocks, with one source for each predecessor;
 /// * in SSA form (Function::ssa): one definition per component, which dominates its uses (VReg::multiDef excepted);
 /// * after allocation (Function::allocated): no virtual registers.
-/// Never fails itself, for any function.
+/// Never throws, for any function.
 std::vector<VerifyFault> verify(const Function& function, const VerifyOptions& options = {});
 
-/// "error: message\n    instruction", one after the other.
+/// All faults as "error: message\n    instruction".
 std::string render(const std::vector<VerifyFault>& faults);
 bool hasErrors(const std::vector<VerifyFault>& faults);
 
