@@ -5,7 +5,7 @@ namespace orias::ori {
 BranchRegions::BranchRegions(const Cfg& cfg, const DomTree& dominators, const DomTree& postDominators)
     : cfg_(cfg), dominators_(dominators), postDominators_(postDominators), mayBeOnCycle_(cfg.idCount(), false),
       regionUntil_(cfg.idCount(), kNoId), joinsUntil_(cfg.idCount(), kNoId) {
-  // A cycle comes back to its first block in reverse post order by retreating edges, which span all of its blocks.
+  // The retreating edges of a cycle to its first block in reverse post order span all of its blocks.
   const auto order = cfg.reversePostOrder();
   std::vector<std::int32_t> change(order.size() + 1, 0);
   for (const BlockId from : order)
@@ -34,8 +34,8 @@ bool BranchRegions::isBehind(BlockId horizon, BlockId meet) const {
   return horizon == meet || postDominators_.dominates(horizon, meet);
 }
 
-/// Calls `enter` for a block seen for the first time. What lies behind another one is known up to its horizon, which is
-/// a post-dominator of it: the work goes on there if that is nearer than `meet`.
+/// Calls `enter` for a block seen for the first time. The blocks after any other block are known up to its horizon, one
+/// of its post-dominators. The walk continues there if the horizon is before `meet`.
 template <typename Enter> void BranchRegions::visit(BlockId id, BlockId meet, Horizon& horizons, Enter&& enter) {
   while (id != meet) {
     const BlockId known = horizons[id];
@@ -50,7 +50,7 @@ template <typename Enter> void BranchRegions::visit(BlockId id, BlockId meet, Ho
 }
 
 void BranchRegions::findRegion(BlockId branch, BlockId meet) {
-  // The region of a branch inside of another one is part of that.
+  // The region of a nested branch is part of the outer region.
   if (const BlockId known = regionUntil_[branch]; known != kNoId) return;
   const auto enter = [&](BlockId id) {
     found_.region.push_back(id);
@@ -66,9 +66,9 @@ void BranchRegions::findRegion(BlockId branch, BlockId meet) {
   }
 }
 
-/// The branch is on no cycle, so no block of its region dominates `meet`: else that would post-dominate the branch. So
-/// the iterated frontier stays in the region until it comes to `meet`, and each horizon is in the iterated frontier of
-/// the joins that keep it.
+/// The branch is on no cycle, so no block of its region dominates `meet`: such a block would post-dominate the branch.
+/// Therefore the iterated frontier is in the region up to `meet`, and each horizon is in the iterated frontier of the
+/// joins that store it.
 void BranchRegions::findJoins(BlockId branch, BlockId meet) {
   if (!frontier_) frontier_.emplace(cfg_, dominators_);
   const auto enter = [&](BlockId id) {

@@ -14,7 +14,7 @@ Cfg::Cfg(const Function& function) : function_(&function) {
 
   succStart_.assign(ids + 1, 0);
   predStart_.assign(ids + 1, 0);
-  // By id, so that the edges of one block lie together.
+  // By id, so that the edges of a block are adjacent.
   for (BlockId id = 0; id < ids; ++id) {
     succStart_[id] = static_cast<std::uint32_t>(succ_.size());
     const Block* block = function.block(id);
@@ -41,8 +41,8 @@ Cfg::Cfg(const Function& function) : function_(&function) {
 void Cfg::numberBlocks() {
   rpoIndex_.assign(succStart_.size() - 1, kNoId);
   std::vector<bool> seen(rpoIndex_.size());
-  // An explicit stack: the depth is that of the program. Successors are taken last first, so that in the reversed order
-  // the first successor of a branch comes first.
+  // An explicit stack, because the depth is that of the CFG. Successors are visited in reverse, so that the first
+  // successor of a branch comes first in the reversed order.
   std::vector<std::pair<BlockId, std::uint32_t>> stack;
   auto enter = [&](BlockId id) {
     seen[id] = true;

@@ -13,14 +13,14 @@ namespace orias::ori {
 
 namespace {
 
-/// Steps on the ways through regions, over which it is not looked for circles.
+/// The maximum number of steps on paths through regions in the search for cycles of waits.
 constexpr std::size_t kMostSteps = 4'000'000;
 /// A region without a barrier.
 constexpr unsigned kNoBarrier = ~0u;
-/// Little code that some lanes run a second time is cheaper than the barrier that would spare it, and BREAK on each
-/// edge where lanes leave: in instructions.
+/// A join gets a barrier only if the code that would execute once per arm has more instructions than this: for the
+/// barrier, and for the BREAK on each edge where lanes leave.
 constexpr unsigned kWorthMeeting = 12, kWorthLeaving = 6;
-/// Regions of which all pairs are looked at.
+/// The maximum number of regions of which all pairs are compared.
 constexpr std::size_t kMostBehindArms = 192;
 
 class Planner {
@@ -53,13 +53,13 @@ class Planner {
   }
 
  private:
-  /// Neither block can be passed on a cycle through the other: they have no loop in common. Only in reducible code.
+  /// Whether no cycle contains both blocks: they share no loop. Only for reducible code.
   bool areOnNoCycle(BlockId a, BlockId b) const {
     const LoopId first = loops_.innermost(a), second = loops_.innermost(b);
     return first == kNoId || second == kNoId || outermost_[first] != outermost_[second];
   }
 
-  /// The loop that a BSYNC in front of `meet` belongs to: in front of a header is outside of its loop.
+  /// The loop that contains a BSYNC before `meet`. Before a header is outside its loop.
   LoopId loopInFrontOf(BlockId meet) const {
     const LoopId loop = loops_.innermost(meet);
     return loop != kNoId && loops_.isHeader(meet) ? loops_.loop(loop).parent : loop;
@@ -70,8 +70,8 @@ class Planner {
     for (BlockId b : cfg_.reversePostOrder()) {
       if (!isDivergent[b]) continue;
       const BlockId meet = postDominators_.idom(b);
-      if (meet == kNoId || meet == postDominators_.root()) continue; // nothing but the end of the program
-      // No BSYNC stands on a back edge: whoever comes to the header that way does not wait there for the others.
+      if (meet == kNoId || meet == postDominators_.root()) continue; // only the end of the program
+      // There is no BSYNC on a back edge: lanes that reach the header that way do not wait there for the others.
       if (loops_.isHeader(meet) && loops_.contains(loops_.innermost(meet), b)) {
         plan_.missed.push_back({meet, false});
         continue;
@@ -84,14 +84,14 @@ class Planner {
       isNeeded_[meet] = true;
       std::optional<ConvergenceRegion> region = regionFrom(from, meet);
       if (region && !region->leaving.empty()) region->gathered = kNoId;
-      // Outside of loops, those that leave early never come here. In a loop they may, rounds later.
+      // Outside loops, lanes that leave early never get here. In a loop they may, in a later iteration.
       if (!region || (!region->leaving.empty() && loops_.innermost(region->from) != kNoId))
         plan_.missed.push_back({meet, false});
       if (region) plan_.regions.push_back(std::move(*region));
     }
   }
 
-  /// Where branches meet late only because some lanes exit or trap elsewhere, those that do not can meet earlier.
+  /// Early exits and traps move the post-dominator of a branch down. The other lanes can reconverge before it.
   void findRegionsBesideExits(const std::vector<bool>& isDivergent) {
     if (!loops_.isReducible()) return;
     const ExitMeetings meetings(cfg_);
@@ -112,9 +112,9 @@ class Planner {
     }
   }
 
-  /// Where some lanes leave a loop in the middle of a round, its branches meet behind it: but those that stay shall not
-  /// go apart into the next round. Neither shall those that begin the next round ahead of the block where they would
-  /// meet, in a loop that is left only behind that block.
+  /// If some lanes leave a loop in the middle of an iteration, the branches of the loop reconverge after it. The lanes
+  /// that stay should reconverge before the next iteration. So should lanes that would begin the next iteration before
+  /// the block where they reconverge, in a loop whose only exits are after that block.
   void findRegionsInLoops(const std::vector<bool>& isDivergent) {
     if (!loops_.isReducible()) return;
     struct Early {
@@ -133,7 +133,7 @@ class Planner {
       for (LoopId loop = loops_.innermost(b); loop != kNoId && !isLast; loop = loops_.loop(loop).parent) {
         isLast = !neverMeets && loops_.contains(loop, last);
         if (isLast && !isMissed[last]) break;
-        // Inner loops are left at different times; of the blocks of this one, several ways must lead on.
+        // Lanes leave inner loops at different times. Several paths must lead on from the blocks of this loop.
         if (loop == loops_.innermost(b) && waysWithin(loop, b) < 2) continue;
         BlockId meet = meetings.next(loop, b);
         while (meet != kNoId && loopInFrontOf(meet) != loop)
@@ -159,8 +159,8 @@ class Planner {
     }
   }
 
-  /// Where arms join, but some lanes go on from there while others went elsewhere before, as behind `if (a || b)`:
-  /// those that come on different ways shall not run all of it twice until the branches meet.
+  /// Joins before the immediate post-dominator, as after `if (a || b)`: some lanes continue from the join while others
+  /// took another path. Without a barrier, the code from the join to the post-dominator would run once per arm.
   void findRegionsOfJoins(const std::vector<bool>& isDivergent, const std::vector<unsigned>& sizes) {
     if (!loops_.isReducible()) return;
     std::vector<bool> isPlanned(cfg_.idCount());
@@ -189,7 +189,7 @@ class Planner {
     std::ranges::move(found, std::back_inserter(plan_.regions));
   }
 
-  /// By block: the instructions of all blocks that it dominates.
+  /// By block: the number of instructions in all blocks that it dominates.
   std::vector<unsigned> sizesOfDominated() const {
     std::vector<unsigned> sizes(cfg_.idCount());
     const auto& order = cfg_.reversePostOrder();
@@ -201,8 +201,8 @@ class Planner {
     return sizes;
   }
 
-  /// Whether lanes go apart inside of a region that findLeaving() has just looked at and come to its end on different
-  /// ways, and nothing on these ways waits for other lanes or may wait for what they do behind the meeting.
+  /// Whether lanes diverge within the region of the last findLeaving() and reach its end on different paths, and no
+  /// instruction on these paths waits for other lanes, or may wait for what they do after the reconvergence point.
   bool partsAndMeets(const ConvergenceRegion& region, const std::vector<bool>& isDivergent) const {
     const auto isInside = [&](BlockId b) { return seen_[b] == stamp_; };
     bool parts = false;
@@ -235,8 +235,8 @@ class Planner {
     }
   }
 
-  /// Whether a lane that leaves the region may come to its beginning again while others wait at its end: before it has
-  /// waited, at the end of a region around this one, for all lanes that are in there.
+  /// Whether a lane that leaves the region may reach its beginning again while others wait at its end. It may not if it
+  /// first waits at the end of an enclosing region for all lanes inside.
   bool mayComeBack(const ConvergenceRegion& region, std::size_t planned) {
     std::vector<bool> isEnd(cfg_.idCount());
     for (std::size_t i = 0; i < planned; ++i) {
@@ -258,25 +258,25 @@ class Planner {
     });
   }
 
-  /// How many blocks of the loop lanes may go on to.
+  /// The number of blocks of the loop that lanes may continue in.
   unsigned waysWithin(LoopId loop, BlockId b) const {
     const auto successors = cfg_.successors(b);
     return static_cast<unsigned>(
         std::count_if(successors.begin(), successors.end(), [&](BlockId s) { return loops_.contains(loop, s); }));
   }
 
-  /// The smallest sound region that ends in front of `meet` and begins at `from` or at a block that dominates it.
+  /// The smallest sound region that ends before `meet` and begins at `from` or at a dominator of it.
   std::optional<ConvergenceRegion> regionFrom(BlockId from, BlockId meet) {
     const LoopId loop = loopInFrontOf(meet);
     GrowingBody body;
     for (BlockId d = from; d != kNoId; d = dominators_.idom(d)) {
-      // A header dominates its loop: further up there is nothing of it.
+      // A header dominates its loop: no dominator of the header is in the loop.
       if (loop != kNoId && !dominators_.dominates(loops_.loop(loop).header, d)) return std::nullopt;
-      // The barrier is set once for each time that it is waited for: both ends stand in the same loop.
+      // The barrier is set once for each wait, so both ends must be in the same loop.
       if (loops_.innermost(d) != loop || !dominators_.strictlyDominates(d, meet)) continue;
       if (!entriesComeFrom(d, meet) || waitsTwice(d, meet)) return std::nullopt;
       ConvergenceRegion region{d, meet, 0, {}, meet};
-      // Where it cannot begin, and all lanes come to the meeting, some set the barrier twice.
+      // If the region cannot begin here, and all lanes reach the reconvergence point, some set the barrier twice.
       if (loops_.isReducible() && !mayBegin(body, region, loop)) continue;
       if (postDominators_.strictlyDominates(meet, d) && !setsTwice(d, meet)) return region;
       if (loops_.isReducible() && findLeaving(region)) return region;
@@ -284,17 +284,17 @@ class Planner {
     return std::nullopt;
   }
 
-  /// What leads to a meeting without passing it or the block that a region would begin at. It grows while that block
-  /// goes up the dominator tree: findLeaving() would go over all of it for each block.
+  /// The blocks that lead to a reconvergence point without passing it or the block where the region would begin. The
+  /// set grows as that block moves up the dominator tree; findLeaving() would visit all of it for each block.
   struct GrowingBody {
-    BlockId begin = kNoId; ///< inside, but what leads to it is not
+    BlockId begin = kNoId; ///< inside, but its predecessors are not
     std::vector<bool> isInside;
-    std::vector<BlockId> waysOut; ///< blocks of the loop that edges from inside led to when they were found
+    std::vector<BlockId> waysOut; ///< blocks of the loop that are targets of edges from inside
   };
 
-  /// Whether findLeaving() finds a region from that block, which dominates those that were asked about before.
+  /// Whether findLeaving() finds a region from that block. It must dominate the blocks of earlier calls.
   bool mayBegin(GrowingBody& body, const ConvergenceRegion& region, LoopId loop) const {
-    std::vector<BlockId> found; // inside, without what leads there
+    std::vector<BlockId> found; // inside, predecessors not yet visited
     const auto take = [&](BlockId b) {
       if (!cfg_.isReachable(b) || body.isInside[b]) return;
       body.isInside[b] = true;
@@ -326,8 +326,8 @@ class Planner {
            });
   }
 
-  /// Puts into body_ what leads to the meeting without passing the ends of the region: `from` dominates all of it.
-  /// stamp_ marks it, and the meeting.
+  /// Collects in body_ the blocks that lead to the reconvergence point without passing the ends of the region. `from`
+  /// dominates all of them. Marks them and the reconvergence point with stamp_.
   void findBody(const ConvergenceRegion& region) {
     ++stamp_;
     body_.clear();
@@ -345,8 +345,8 @@ class Planner {
         take(p);
   }
 
-  /// Fills in the edges on which lanes leave; false where a lane may come back without having waited, or, if that is
-  /// looked at elsewhere, where it stays in the loop.
+  /// Collects the edges on which lanes leave. Returns false if a lane may come back without having waited, or, if the
+  /// caller checks that, if it stays in the loop.
   bool findLeaving(ConvergenceRegion& region, bool mayStayInLoop = false) {
     findBody(region);
     const auto isInside = [&](BlockId b) { return seen_[b] == stamp_; };
@@ -361,8 +361,8 @@ class Planner {
     return true;
   }
 
-  /// Whether a lane that set the barrier in `d` may come to `d` again without waiting in front of `meet`: by a back
-  /// edge to a header that several loops have in common, or through a loop around that of `d`. Without loops it cannot.
+  /// Whether a lane that set the barrier in `d` may reach `d` again without waiting before `meet`: by a back edge to a
+  /// header that several loops share, or through a loop around that of `d`. Without loops it cannot.
   bool setsTwice(BlockId d, BlockId meet) {
     return anyWay(d, [&](BlockId from, BlockId to) {
       if (loops_.isReducible() && areOnNoCycle(d, to)) return Way::Ends;
@@ -370,19 +370,19 @@ class Planner {
     });
   }
 
-  /// Whether a lane that waited in front of `meet` may come there again without setting the barrier in `d`.
+  /// Whether a lane that waited before `meet` may get there again without setting the barrier in `d`.
   bool waitsTwice(BlockId d, BlockId meet) {
     return !loops_.isReducible() && anyWay(meet, [&](BlockId from, BlockId to) {
       return to == d ? Way::Ends : isWait(from, to, meet) ? Way::Found : Way::GoesOn;
     });
   }
 
-  /// The BSYNC stands on the ways into `meet` that are no back edges.
+  /// The BSYNC is on the edges into `meet` that are no back edges.
   bool isWait(BlockId from, BlockId to, BlockId meet) const { return to == meet && !cfg_.isRetreating(from, to); }
 
   enum class Way : std::uint8_t { GoesOn, Ends, Found };
 
-  /// Follows all ways from a block; `look(from, to)` says what an edge means.
+  /// Follows all paths from a block; `look(from, to)` returns what to do with an edge.
   template <typename Look> bool anyWay(BlockId start, const Look& look) {
     ++stamp_;
     std::vector<BlockId> work = {start};
@@ -400,24 +400,24 @@ class Planner {
     return false;
   }
 
-  /// All ways into `meet`, but for the back edges of its own loop, come from blocks under `d`. A retreating edge that
-  /// is no back edge may be the first way of a lane into `meet`.
+  /// Whether `d` dominates the sources of all edges into `meet`, except the back edges of its loop. A retreating edge
+  /// that is no back edge may be the first edge of a lane into `meet`.
   bool entriesComeFrom(BlockId d, BlockId meet) const {
     for (BlockId p : cfg_.predecessors(meet))
       if (!dominators_.dominates(d, p) || (cfg_.isRetreating(p, meet) && !dominators_.dominates(meet, p))) return false;
     return true;
   }
 
-  /// Gives each region from `first` on the lowest barrier that no region uses which can be under way at the same time.
-  /// A barrier belongs to the warp, and the sides of a branch run in any order, so that is every region but those that
-  /// all lanes have to leave before one enters the other. Without a barrier there is no region; where regions are
-  /// needed, the meeting is missed.
+  /// Assigns to each region from `first` on the lowest barrier that no simultaneously active region uses. A barrier
+  /// belongs to the warp, and the arms of a branch execute in any order. So two regions may be active simultaneously
+  /// unless all lanes leave one before any enters the other. A region without a barrier is dropped; if it was needed,
+  /// its reconvergence point counts as missed.
   ///
-  /// So the regions of a barrier follow each other on one way down the dominator tree, each behind the meeting of the
-  /// one before, and it is enough to look at the two between which a region would stand. Where that does not suffice,
-  /// regions may also stand in arms of uniform branches that follow each other, as in the rounds of an unrolled loop:
-  /// no meeting dominates the next region, and all regions of a barrier are looked at. Not where lanes may yield, for
-  /// whom BSYNC does not wait.
+  /// So the regions of a barrier are on one path down the dominator tree, each after the reconvergence point of the
+  /// previous one, and a new region is compared with its two neighbors only. If there are too few barriers, regions of
+  /// one barrier may also be in arms of consecutive uniform branches, as in an unrolled loop. There no reconvergence
+  /// point dominates the next region, and a new region is compared with all regions of the barrier. This is not done
+  /// where lanes may yield, for which BSYNC does not wait.
   void assignBarriers(unsigned barrierCount, std::size_t first, bool areNeeded) {
     std::vector<ConvergenceRegion>& regions = plan_.regions;
     const auto begin = regions.begin() + static_cast<std::ptrdiff_t>(first);
@@ -430,7 +430,7 @@ class Planner {
       suffice = behindArms_ = assignOwn(ownCount_, first);
     }
     if (!suffice && areNeeded) {
-      // As few as do, and no more than half of them: what shares a barrier can be relied upon less.
+      // As few as possible, and at most half of them: analyses cannot rely on regions that share a barrier.
       const std::size_t missed = plan_.missed.size();
       while (!suffice && ownCount_ > barrierCount / 2) {
         plan_.missed.resize(missed);
@@ -456,7 +456,8 @@ class Planner {
     });
   }
 
-  /// Barriers for the regions from `first` on that no other side of a branch uses; false where they did not suffice.
+  /// Assigns barriers that no other arm of a branch uses to the regions from `first` on. Returns false if there are too
+  /// few.
   template <typename IsFree> bool assignOwn(unsigned barrierCount, std::size_t first, const IsFree& isFree) {
     bool suffice = true;
     users_.assign(barrierCount, {});
@@ -481,13 +482,13 @@ class Planner {
     return kNoBarrier;
   }
 
-  /// What has no barrier of its own takes one that other sides of branches may use as well, as long as none of its
-  /// regions is around another. Of those that are around a region, the last one that was given the barrier is the only
-  /// one that can be under way: each of the others had ended where it began.
+  /// Assigns barriers that other arms of branches may use as well to the remaining regions, if no region of the barrier
+  /// contains another. Of the regions around a region, only the last one with that barrier can be active: the others
+  /// had ended where it began.
   bool assignShared(unsigned barrierCount, std::size_t first) {
     bool suffice = true;
-    std::vector<std::vector<const ConvergenceRegion*>> around(barrierCount); // the region at hand, by barrier
-    std::vector<const ConvergenceRegion*> certain;                           // those with barriers of their own
+    std::vector<std::vector<const ConvergenceRegion*>> around(barrierCount); // the current region, by barrier
+    std::vector<const ConvergenceRegion*> certain;                           // regions with barriers of their own
     for (std::size_t i = first; i < plan_.regions.size(); ++i) {
       ConvergenceRegion& r = plan_.regions[i];
       keepAround(certain, r.from);
@@ -508,13 +509,13 @@ class Planner {
     return suffice;
   }
 
-  /// Leaves those regions whose beginnings dominate a block.
+  /// Removes the regions whose beginnings do not dominate the block.
   void keepAround(std::vector<const ConvergenceRegion*>& regions, BlockId block) const {
     while (!regions.empty() && !dominators_.dominates(regions.back()->from, block))
       regions.pop_back();
   }
 
-  /// The end of the innermost region around a block, of those that all lanes leave there.
+  /// The end of the innermost region around a block that all lanes leave at its end.
   BlockId lastMeeting(const std::vector<const ConvergenceRegion*>& around, BlockId block) const {
     for (std::size_t i = around.size(); i-- > 0;) {
       const ConvergenceRegion& r = *around[i];
@@ -525,11 +526,11 @@ class Planner {
     return kNoId;
   }
 
-  /// Where a region sets its barrier, and where all lanes have met again; see ConvergenceRegion::gathered.
+  /// Where a region sets its barrier, and where all lanes have reconverged; see ConvergenceRegion::gathered.
   struct Use {
     BlockId from, gathered;
   };
-  /// The regions of one barrier by the place of `from` in the preorder of the dominator tree.
+  /// The regions of one barrier, by the position of `from` in the preorder of the dominator tree.
   using Users = std::map<std::uint32_t, Use>;
 
   bool isFree(const Users& users, std::uint32_t at, const Use& use) const {
@@ -538,7 +539,8 @@ class Planner {
     return next == users.begin() || isOver(std::prev(next)->second, use);
   }
 
-  /// By region: those whose meetings lanes wait at inside of it. Nothing where there are too many ways.
+  /// By region: the regions at whose reconvergence points lanes wait inside of it. No value if there are too many
+  /// paths.
   std::optional<std::vector<std::vector<std::uint32_t>>> waitsInside() const {
     const std::vector<ConvergenceRegion>& regions = plan_.regions;
     std::vector<std::uint32_t> regionOf(cfg_.idCount(), kNoId); // by meet
@@ -570,8 +572,8 @@ class Planner {
     return waitsFor;
   }
 
-  /// Lanes must not wait for each other in a circle: here for one that is held up at another meeting, which it has to
-  /// wait for inside of the region. Regions that nobody leaves are nested; of the others, those in circles go.
+  /// Removes regions whose waits form a cycle: lanes wait at one reconvergence point for a lane that waits at another
+  /// one, and vice versa. Regions without leaving edges are nested and cannot be in a cycle.
   void dropCircles() {
     std::vector<ConvergenceRegion>& regions = plan_.regions;
     const auto isLeft = [](const ConvergenceRegion& r) { return !r.leaving.empty(); };
@@ -583,7 +585,7 @@ class Planner {
         for (std::uint32_t other : waits)
           ++holdsUp[other];
 
-      // What no circle leads to is taken away until nothing changes.
+      // Regions that no cycle leads to are removed until nothing changes.
       std::vector<std::uint32_t> free;
       for (std::uint32_t i = 0; i < regions.size(); ++i)
         if (holdsUp[i] == 0) free.push_back(i);
@@ -604,8 +606,8 @@ class Planner {
     regions = std::move(kept);
   }
 
-  /// The same for joins: the regions from `first` on, as few as it takes, those first that spare the least code. The
-  /// others are in no circle.
+  /// Removes as few as possible of the regions for joins (those from `first` on) until no waits form a cycle; first
+  /// those that save the least code. The other regions are in no cycle.
   void dropCirclesOfJoins(std::size_t first, const std::vector<unsigned>& sizes) {
     std::vector<ConvergenceRegion>& regions = plan_.regions;
     if (first == regions.size()) return;
@@ -626,7 +628,7 @@ class Planner {
     for (std::uint32_t i = 0; i < regions.size(); ++i)
       if (waits[i] == 0 || holdsUp[i] == 0) free.push_back(i);
     std::vector<bool> isOut(regions.size()), isDropped(regions.size());
-    const auto takeOut = [&] { // what is in no circle
+    const auto takeOut = [&] { // regions in no cycle
       while (!free.empty()) {
         const std::uint32_t i = free.back();
         free.pop_back();
@@ -654,13 +656,13 @@ class Planner {
     regions.resize(at);
   }
 
-  /// Whether all lanes have met again behind the one region before any comes to the other.
+  /// Whether all lanes have reconverged after one region before any reaches the other.
   bool isOver(const Use& one, const Use& other) const {
     return one.gathered != kNoId && dominators_.dominates(one.gathered, other.from);
   }
 
-  /// The same, also where lanes go together from the end of the one region to the other through blocks that do not
-  /// dominate it: to where no divergent branch meets, or where a region with a barrier of its own gathers them.
+  /// The same, but lanes may also go together from the end of one region to the other through blocks that do not
+  /// dominate it. No divergent branch may reconverge there, unless by a region with a barrier of its own.
   bool isOverBehindArms(const Use& one, const Use& other) const {
     BlockId at = one.gathered;
     while (at != kNoId && !dominators_.dominates(at, other.from)) {
@@ -682,16 +684,16 @@ class Planner {
   const DomTree& dominators_;
   const DomTree& postDominators_;
   const Loops& loops_;
-  std::vector<LoopId> outermost_;   ///< by loop: the one around it that is in no other
-  std::vector<BlockId> body_;       ///< what findBody() found inside of the region
-  std::vector<std::uint32_t> seen_; ///< by block: the walk (stamp_) that has come there last
+  std::vector<LoopId> outermost_;   ///< by loop: the outermost loop around it
+  std::vector<BlockId> body_;       ///< the blocks of the region, from findBody()
+  std::vector<std::uint32_t> seen_; ///< by block: the last walk (stamp_) that reached it
   std::uint32_t stamp_ = 0;
-  unsigned ownCount_ = 0;                 ///< barriers that only one side of a branch uses
+  unsigned ownCount_ = 0;                 ///< barriers that only one arm of a branch uses
   std::vector<Users> users_;              ///< by barrier
   bool behindArms_ = false;               ///< regions of a barrier need not dominate each other
-  std::vector<std::uint32_t> regionAt_;   ///< by block: the region that meets there; for behindArms_
-  std::vector<std::vector<bool>> bodies_; ///< by region, where it was asked for: its body, by block
-  std::vector<bool> isNeeded_;            ///< by block: lanes of a divergent branch meet here at the latest
+  std::vector<std::uint32_t> regionAt_;   ///< by block: the region that ends there; for behindArms_
+  std::vector<std::vector<bool>> bodies_; ///< by region, computed on request: its body, by block
+  std::vector<bool> isNeeded_;            ///< by block: the immediate post-dominator of a divergent branch
   ConvergencePlan plan_;
 };
 

@@ -16,7 +16,8 @@ namespace orias::ori {
 
 namespace {
 
-/// Blocks looked at for the sides of divergent branches on cycles before the analysis takes everything for divergent.
+/// The maximum number of blocks visited for the arms of divergent branches on cycles. Beyond it, all values count as
+/// divergent.
 constexpr std::size_t kMostSteps = 4'000'000;
 constexpr unsigned kMostModelled = 16; ///< operands of instructions that lane_bits.h knows; PHI may have more
 constexpr std::int32_t kThreadX = 33, kThreadZ = 35;
@@ -31,20 +32,20 @@ bool readsVaryingSpecial(const Function& function, const Instr& instr, unsigned 
   return !isa::isWarpUniform(static_cast<unsigned>(number));
 }
 
-/// What has to be asked of the instructions with an opcode. Found once for each, since every instruction is visited.
+/// Properties of an opcode that the analysis needs, computed once for each opcode.
 struct OpTraits {
   bool isKnown = false;
-  bool readsSpecial = false; ///< some slot names a special register
-  bool mayBroadcast = false; ///< it has modes of shuffles
-  bool isData = false;       ///< neither ends a block nor waits for lanes: only its results can differ
-  bool waits = false;        ///< lanes that wait for lanes of different masks go on apart
+  bool readsSpecial = false; ///< some slot is a special register
+  bool mayBroadcast = false; ///< it has the modes of SHFL
+  bool isData = false;       ///< neither ends a block nor waits for lanes: only its results can be divergent
+  bool waits = false;        ///< waits for the lanes of a mask: lanes with different masks diverge
 };
 
 OpTraits traitsOf(const isa::InstrDesc& row) {
   OpTraits traits;
   traits.isKnown = true;
   traits.mayBroadcast = row.modIndex(isa::Mod::ShflMode) >= 0;
-  // What products of warp groups and accesses of tensor memory read is data.
+  // Sources of WGMMA and of accesses to tensor memory are data.
   const bool readsData = row.pipe == isa::Pipe::Mma || row.has(isa::Flag::Load) || row.has(isa::Flag::Store);
   traits.waits = row.has(isa::Flag::Convergent) && row.has(isa::Flag::Fence) && !readsData;
   traits.isData = !traits.waits && !row.has(isa::Flag::Terminator);
@@ -53,21 +54,20 @@ OpTraits traitsOf(const isa::InstrDesc& row) {
   return traits;
 }
 
-/// The results differ whatever the registers hold that are read.
+/// The results are divergent for any values of the sources.
 bool isSource(const Function& function, const Instr& instr, const OpTraits& traits) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (row.has(isa::Flag::Varying) || row.has(isa::Flag::Atomic)) return true;
   for (unsigned i = 0; traits.readsSpecial && i < row.slotCount; ++i)
     if (row.texts[i].style == isa::Style::SpecialReg && readsVaryingSpecial(function, instr, i)) return true;
   if (!row.has(isa::Flag::Load) || row.modIndex(isa::Mod::Order) < 0) return false;
-  // Each lane performs a strong load of its own.
+  // A strong load is performed by each lane separately.
   const auto order = isa::modAs<isa::MemOrder>(instr, isa::Mod::Order);
   return order != isa::MemOrder::Weak && order != isa::MemOrder::Constant;
 }
 
-/// A shuffle that brings all lanes what one of them has: the slot of that lane's number; -1 for others. All lanes that
-/// run it read the same lane, where its number is the same for all and they are one segment. (A lane that does not take
-/// part has no value to give.)
+/// For a shuffle that broadcasts the value of one lane: the slot of that lane's number; -1 for other instructions. The
+/// number must be uniform, and the warp must be one segment. (The value of an inactive lane is undefined.)
 int broadcastingLane(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   constexpr std::int32_t kOneSegment = 0x1f;
@@ -82,7 +82,7 @@ int broadcastingLane(const Instr& instr) {
 
 } // namespace
 
-/// Facts only ever go from uniform to divergent, so a worklist ends.
+/// Values only change from uniform to divergent, so the worklist terminates.
 class Divergence::Solver {
  public:
   Solver(Divergence& result, const DomTree& dominators, const DomTree& postDominators, const Loops& loops)
@@ -104,7 +104,7 @@ class Divergence::Solver {
       for (BlockId id : blocks)
         runApart(id);
     drain();
-    // Where no barrier can be put, the lanes stay apart for good.
+    // Without a barrier the lanes do not reconverge.
     for (bool changed = true; changed;) {
       changed = false;
       const ConvergencePlan plan =
@@ -121,8 +121,8 @@ class Divergence::Solver {
     std::optional<std::uint32_t> value;
   };
 
-  /// Registers that lanes find written by one of several definitions. In SSA form few are, and the others need no look
-  /// at their definitions.
+  /// Registers with several reaching definitions. In SSA form there are few; the definitions of others are not
+  /// compared.
   void findMultiplyDefined() {
     isMultiple_.assign(function_.vregCount(), false);
     if (function_.ssa) return findMultiplyDefinedInSsa();
@@ -159,7 +159,7 @@ class Divergence::Solver {
     }
   }
 
-  /// What a register of one word always is, if its only definition says so.
+  /// The constant value of a 32-bit register, if its only definition gives one.
   std::optional<std::uint32_t> constantOf(VRegId v) {
     if (isMultiple_[v]) return std::nullopt;
     if (constants_.empty()) constants_.resize(function_.vregCount());
@@ -177,7 +177,7 @@ class Divergence::Solver {
     while (!work_.empty()) {
       const VRegId v = work_.back();
       work_.pop_back();
-      // Most uses stand behind the definition, and have been visited since.
+      // Most uses follow the definition and have been visited since it changed.
       function_.forEachUse(v, [&](Operand& use) {
         if (visitedAt_[use.owner->id] <= changedAt_[v]) visit(*use.owner);
       });
@@ -201,7 +201,7 @@ class Divergence::Solver {
     return {0, isWord ? constantOf(o.reg) : std::nullopt};
   }
 
-  /// Whether lane_bits.h knows in which bits the results differ; then they do.
+  /// Whether lane_bits.h models the instruction; marks the bits in which the results differ.
   bool divergeInBits(const Instr& instr) {
     if (instr.operandCount == 0 || instr.operandCount > kMostModelled) return false;
     std::array<LaneWord, kMostModelled> sources{};
@@ -224,7 +224,7 @@ class Divergence::Solver {
                        [&](const Operand& o) { return !o.isDef && !r_.isUniform(o); });
   }
 
-  /// All results differ in all bits already. It may say no where some result has no register.
+  /// Whether all results differ in all bits already. May return false if some result has no register.
   bool areResultsDivergent(const Instr& instr) const {
     bool hasResults = false;
     for (const Operand& o : resultSlots(instr)) {
@@ -255,7 +255,7 @@ class Divergence::Solver {
     if (reads && traits.waits) poison(instr.block->id);
   }
 
-  /// A phi of one value, whichever way it comes from, merges nothing.
+  /// Whether all sources of a phi are the same value.
   void divergeMerge(const Instr& phi) {
     for (unsigned i = 3; i + 1 < phi.operandCount; i += 2)
       if (phi.op_(i).value() != phi.op_(1).value()) return divergeResults(phi);
@@ -283,13 +283,13 @@ class Divergence::Solver {
     const bool isCyclic = mark_[b] == stamp_;
     std::vector<BlockId> merging;
     if (isCyclic) {
-      // Lanes of several rounds are under way at once: any two edges may bring some of each.
+      // Lanes of several iterations are active at once, so any two edges may carry lanes of each.
       for (BlockId id : region)
         if (entriesFromRegion(id, b) > 1) merging.push_back(id);
       if (meet < cfg_.idCount() && entriesFromRegion(meet, b) > 1) merging.push_back(meet);
     } else {
-      // Behind the meeting lanes are together again: what lies there is not looked at, or a row of branches would take
-      // time by the square of its length.
+      // Blocks after the reconvergence point are not visited: lanes are converged there. Otherwise a sequence of
+      // branches would take quadratic time.
       merging = frontier_.compute(sidesOf(b, meet), [&](BlockId id) { return mark_[id] == stamp_; });
       if (meet < cfg_.idCount()) merging.push_back(meet);
     }
@@ -307,7 +307,7 @@ class Divergence::Solver {
     return sides;
   }
 
-  /// What can be reached from `from` without passing `stop`; marks it with a new stamp.
+  /// The blocks that can be reached from `from` without passing `stop`; marks them with a new stamp.
   std::vector<BlockId> reachable(std::span<const BlockId> from, BlockId stop) {
     ++stamp_;
     std::vector<BlockId> found;
@@ -331,8 +331,8 @@ class Divergence::Solver {
     return count;
   }
 
-  /// Lanes go round through `b` different numbers of times: what the blocks of the cycle define is not the same for
-  /// those who read it behind the cycle.
+  /// Lanes execute the cycle through `b` different numbers of times: values defined in the cycle are divergent for uses
+  /// after it (temporal divergence).
   void divergeBehindCycle(BlockId b, const std::vector<BlockId>& region) {
     std::vector<BlockId> cycle{b};
     back_[b] = stamp_;
