@@ -11,7 +11,7 @@ namespace orias::ori {
 
 namespace {
 
-/// Makes the edges of `from` that go to `to` go to `newTo`; the phis are untouched.
+/// Redirects the edges from `from` to `to` to `newTo`. Does not change phis.
 void retarget(Function& function, Block* from, BlockId to, BlockId newTo) {
   if (from->last && isTerminator(from->last->op))
     for (unsigned i = 0; i < from->last->operandCount; ++i)
@@ -26,15 +26,14 @@ unsigned labelSlot(const Instr& branch) {
   ORIAS_UNREACHABLE("a branch without a label");
 }
 
-/// Whether nothing is lost with the end of a block that has one successor: a branch says only where to go, but a
-/// guarded EXIT or RET ends some threads, and what lets other threads go first keeps a
-/// block to itself.
+/// Whether the terminator of a block with one successor can be deleted. That of a branch can. A guarded EXIT or RET
+/// ends some threads, and an instruction that lets other threads run first must end its block.
 bool onlyGoesOn(const Block& block) {
   if (!block.last || block.last->op == Op::BRA) return true;
   return !isTerminator(block.last->op) && !letsOthersRun(block.last->op);
 }
 
-/// Takes the instructions of `from`'s only successor `to` over.
+/// Moves the instructions of `to`, the only successor of `from`, to `from`.
 void absorb(Function& function, Block* from, Block* to) {
   if (from->last && isTerminator(from->last->op)) function.erase(from->last);
   function.forEachSafe(*to, [&](Instr& instr) {
@@ -96,7 +95,7 @@ std::vector<Block*> splitEdges(Function& function, std::span<const EdgeIds> edge
     middle->fallthrough = toId;
     retarget(function, from, toId, middle->id);
     function.renamePhiSource(to, fromId, middle->id);
-    // Of several new blocks, the one that is fallen into stands first.
+    // Of several new blocks, the one that `from` falls through to comes first.
     behind[fromId].insert(falls ? behind[fromId].begin() : behind[fromId].end(), middle);
     made.push_back(middle);
   }
@@ -122,7 +121,7 @@ std::vector<EdgeIds> criticalEdges(const Function& function) {
     const auto successors = cfg.successors(block->id);
     if (successors.size() < 2) continue;
     for (BlockId to : successors)
-      // The entry has one predecessor more than it seems: the caller.
+      // The entry has an additional predecessor: the caller.
       if (cfg.predecessors(to).size() + (to == cfg.entry() ? 1u : 0u) > 1) edges.emplace_back(block->id, to);
   }
   return edges;
@@ -154,7 +153,7 @@ bool mergeBlocks(Function& function) {
   bool any = false;
   for (Block* block : function.layout()) {
     if (gone[block->id]) continue;
-    // Follow the chain: the successor of what has just been absorbed is the next candidate. `cfg` knows the old edges,
+    // Follow the chain: the successor of the block that was just merged is the next candidate. `cfg` has the old edges,
     // which are those of the last block of the chain.
     BlockId end = block->id;
     while (cfg.successors(end).size() == 1 && onlyGoesOn(*block)) {
@@ -171,7 +170,7 @@ bool mergeBlocks(Function& function) {
 
 namespace {
 
-/// Whether one block is executed less often than another, as far as loops and cold blocks tell.
+/// Whether one block executes less often than another, judged by loop depth and cold blocks.
 bool isColder(const Block& a, const Block& b) {
   return a.isAside != b.isAside ? a.isAside : a.loopDepth < b.loopDepth;
 }
@@ -194,8 +193,8 @@ void makeFallthroughsAdjacent(Function& function) {
     if (block->fallthrough == kNoId || block->fallthrough == next) continue;
     branch = plainBranch(*block);
     if (branch && branch->isGuarded()) {
-      // Of two ways the near one is fallen into. Where neither is near, the one that is taken more often gets the
-      // branch, and the other two.
+      // A branch falls through to the target that is the next block. If neither is, the conditional branch goes to the
+      // target that executes more often, and the other target costs a second branch.
       const BlockId taken = branch->op_(labelSlot(*branch)).reg;
       if (taken == next || isColder(*function.block(taken), *function.block(block->fallthrough))) {
         function.setGuard(branch, branch->guard().value().notted());

@@ -11,7 +11,7 @@ namespace orias::ori {
 
 namespace {
 
-/// A copy of a register as it is.
+/// Whether it is a copy of a register without modifiers.
 bool isPlainCopy(const Instr& instr) {
   if (instr.op != Op::COPY || instr.isGuarded()) return false;
   const Operand &to = instr.op_(0), &from = instr.op_(1);
@@ -19,26 +19,26 @@ bool isPlainCopy(const Instr& instr) {
          (from.flags & ~isa::Operand::kLastUse) == isa::Operand::kVirtual && from.half == isa::Operand::Half::None;
 }
 
-/// The same parts of registers of the same file and width.
+/// Whether the operands are the same parts of registers of the same file and width.
 bool areAlike(const Function& function, const Operand& a, const Operand& b) {
   return a.file == b.file && a.sub == b.sub && a.width == b.width &&
          function.vreg(a.reg).width == function.vreg(b.reg).width;
 }
 
-/// A copy whose registers can become one.
+/// Whether it is a copy whose registers can be merged.
 bool isCandidate(const Function& function, const Instr& instr) {
   return isPlainCopy(instr) && areAlike(function, instr.op_(0), instr.op_(1));
 }
 
-/// A set of pairs of small numbers: bits of a triangle where they are few, one table for graphs of many thousands.
+/// A set of pairs of small numbers: a triangular bit matrix for small graphs, a hash table for large ones.
 class PairSet {
  public:
-  /// Numbers are below `count`.
+  /// All numbers must be below `count`.
   void reset(std::uint32_t count) {
     isTriangle_ = count <= kMostInTriangle;
     if (isTriangle_) bits_.assign((std::size_t{count} * count / 2 + 63) / 64 + 1, 0);
   }
-  /// False when it is there already.
+  /// Returns false if the pair is in the set already.
   bool insert(std::uint32_t a, std::uint32_t b) {
     if (isTriangle_) {
       const std::size_t at = bit(a, b);
@@ -76,7 +76,7 @@ class PairSet {
     return std::uint64_t{std::min(a, b)} << 32 | std::max(a, b);
   }
 
-  /// Where the key stands, or the empty place for it.
+  /// The index of the key, or of the empty place for it.
   std::size_t place(std::uint64_t wanted) const {
     const std::size_t mask = table_.size() - 1;
     std::size_t at = (wanted * kSpread) >> 20 & mask;
@@ -98,9 +98,9 @@ class PairSet {
   std::size_t count_ = 0;
 };
 
-/// Chaitin's aggressive coalescing, on the interference graph of the registers that candidates name. Two registers
-/// interfere when one is defined where the same part of the other is live, unless that definition copies the one to the
-/// other, or a value that the other has just got as well.
+/// Chaitin's aggressive coalescing, on the interference graph of the registers of candidate copies. Two registers
+/// interfere if one is defined where the same part of the other is live, unless that definition copies one to the
+/// other, or copies a value that the other has, too.
 class Coalescer {
  public:
   Coalescer(Function& function, const Coalescing& how, VRegId firstOfPhis)
@@ -121,16 +121,16 @@ class Coalescer {
   }
 
  private:
-  /// A copy, and the register that its result may be one with: its source, or the result of its twin.
+  /// A copy, and the register that its result may be merged with: its source, or the result of its twin.
   struct Candidate {
     Instr* instr;
     const Instr* other;
     unsigned otherSlot;
     std::uint32_t depth; ///< of loops
   };
-  /// Interferences are counted up to here; each costs some tens of bytes.
+  /// The maximum number of interferences; each takes some tens of bytes.
   static constexpr std::size_t kMaxInterferences = 4'000'000;
-  /// Of one value; the nearest are looked at.
+  /// The maximum number of copies of one value that are compared; the nearest ones.
   static constexpr unsigned kMostTwins = 16;
 
   void collect() {
@@ -164,8 +164,8 @@ class Coalescer {
     isInvolved_[candidate.instr->op_(0).reg] = isInvolved_[candidate.other->op_(candidate.otherSlot).reg] = true;
   }
 
-  /// A loop's result is copied for its next round and for the way out: twins, copies of one value in one row of copies,
-  /// with the same value in both registers. A row is all that is looked at, since there nothing else happens.
+  /// The result of a loop is copied for the next iteration and for the exit. Such copies of one value in one sequence
+  /// of copies are twins: both registers have the same value. Only uninterrupted sequences of copies are searched.
   void findTwins() {
     std::unordered_map<std::uint64_t, const Instr*> latest; // by part of the source
     std::unordered_set<VRegId> sources;
@@ -174,7 +174,7 @@ class Coalescer {
       return std::uint64_t{operand.reg} << 32 | (operand.sub + k);
     };
     for (const Block* block : function_.layout()) {
-      // Others may come to the block, who have not been through the copies in front of it.
+      // The block may be entered without passing the copies before it.
       if (!latest.empty()) {
         latest.clear();
         sources.clear();
@@ -203,7 +203,8 @@ class Coalescer {
     }
   }
 
-  /// Whether the result of a copy is, in all its parts, the value that an earlier copy of the row gave to `other`.
+  /// Whether the result of a copy has, in all its parts, the value that an earlier copy of the sequence wrote to
+  /// `other`.
   bool isTwin(const Instr& instr, VRegId other) const {
     unsigned left = kMostTwins;
     for (const Instr* twin = twinOf_[instr.id]; twin && left > 0; twin = twinOf_[twin->id], --left)
@@ -215,7 +216,7 @@ class Coalescer {
   bool buildGraph() {
     LiveCursor cursor(liveness_);
     const Components& components = liveness_.components();
-    std::vector<bool> isCounted(components.count(), false); // most that is live is of no interest
+    std::vector<bool> isCounted(components.count(), false); // most live registers are not candidates
     for (CompId comp = 0; comp < components.count(); ++comp)
       isCounted[comp] = components.isVirtual(comp) && isInvolved_[components.vreg(comp)];
     std::size_t count = 0;
@@ -225,7 +226,7 @@ class Coalescer {
         for (const Operand& def : instr->ops()) {
           if (!def.isDef || !def.isReg() || !def.isVirtual() || !isInvolved_[def.reg]) continue;
           const VRegId source = isCandidate(function_, *instr) ? instr->op_(1).reg : kNoId;
-          // Live behind the instruction, or defined by it too.
+          // Live after the instruction, or also defined by it.
           for (CompId comp : cursor.live())
             if (isCounted[comp]) count += addEdge(*instr, source, def, components.vreg(comp), components.sub(comp));
           for (const Operand& other : instr->ops())
@@ -240,7 +241,7 @@ class Coalescer {
     return true;
   }
 
-  /// `source`: what the instruction copies, if it is a candidate.
+  /// `source`: the source of the copy, if the instruction is a candidate.
   std::size_t addEdge(const Instr& instr, VRegId source, const Operand& def, VRegId other, unsigned sub) {
     if (other == def.reg || !isInvolved_[other] || sub < def.sub || sub >= def.sub + def.width) return 0u;
     if (other == source) return 0u;
@@ -268,7 +269,7 @@ class Coalescer {
     if (degree_[a] < degree_[b]) std::swap(a, b);
     parent_[b] = a;
     for (VRegId other : neighbours_[b]) {
-      if (parent_[other] != other) continue; // became one with another, which is in the list as well
+      if (parent_[other] != other) continue; // merged with another one, which is in the list as well
       if (!interferences_.insert(number_[a], number_[other])) {
         --degree_[other];
         continue;
@@ -300,13 +301,13 @@ class Coalescer {
     return erased + eraseTwins();
   }
 
-  /// What was copied to two registers that are one now is copied to it once.
+  /// Deletes second copies of a value to two registers that have been merged.
   unsigned eraseTwins() {
     struct Part {
       unsigned sub, width;
       isa::Operand value;
     };
-    std::unordered_map<VRegId, std::vector<Part>> parts; // what the row has given to each register
+    std::unordered_map<VRegId, std::vector<Part>> parts; // the values that the sequence has written to each register
     std::unordered_set<VRegId> sources;
     unsigned erased = 0;
     for (Block* block : function_.layout()) {
@@ -347,11 +348,11 @@ class Coalescer {
   const Liveness& liveness_;
   std::vector<Candidate> copies_;
   std::vector<bool> isInvolved_;
-  std::vector<const Instr*> twinOf_;            // by instruction id: the last copy of the same value in the row
-  std::vector<VRegId> parent_;                  // union-find
-  std::vector<std::uint32_t> number_;           // of those that are involved
-  PairSet interferences_;                       // of class representatives, and what they were made of
-  std::vector<std::vector<VRegId>> neighbours_; // of class representatives; others are to be skipped
+  std::vector<const Instr*> twinOf_;  // by instruction id: the previous copy of the same value in the sequence
+  std::vector<VRegId> parent_;        // union-find
+  std::vector<std::uint32_t> number_; // of the registers of candidates
+  PairSet interferences_;             // of class representatives and of the merged registers
+  std::vector<std::vector<VRegId>> neighbours_; // of class representatives; other entries must be skipped
   std::vector<std::uint32_t> degree_;           // neighbours that are representatives
 };
 

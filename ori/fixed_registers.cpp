@@ -2,8 +2,8 @@
 
 namespace orias::ori {
 
-/// Who and where a thread is never changes, nor where the windows of shared and local memory lie: SR_LANEID, SR_TID.*,
-/// SR_CTAID.*, SR_LWINHI, SR_SWINHI, SR_EQMASK to SR_GEMASK.
+/// The identity of a thread and the windows of shared and local memory are constant: SR_LANEID, SR_TID.*, SR_CTAID.*,
+/// SR_LWINHI, SR_SWINHI, SR_EQMASK to SR_GEMASK.
 bool isFixedSpecialRead(const Instr& instr) {
   if (instr.op != Op::S2R || !instr.op_(1).isImm()) return false;
   const int number = instr.op_(1).imm;

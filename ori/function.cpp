@@ -11,8 +11,8 @@ namespace orias::ori {
 
 namespace {
 
-/// Only operands that name a virtual register are in a use or definition list. Besides register operands these are
-/// bindless constant operands, which name a uniform register.
+/// Only operands that refer to a virtual register are in a list of uses and definitions: register operands, and
+/// bindless constant operands, which refer to a uniform register.
 bool isLinked(const isa::Operand& operand) {
   return operand.isVirtual() && operand.reg != isa::Operand::kNoReg;
 }
@@ -21,7 +21,7 @@ bool isDefSlot(Op op, unsigned index) {
   return slotRole(op, index) == isa::Role::Def;
 }
 
-/// A copy of operands; of few, without asking for memory.
+/// A copy of operands; a few are stored without memory allocation.
 class ValueCopy {
  public:
   explicit ValueCopy(std::span<const isa::Operand> values) : size_(values.size()) {
@@ -37,7 +37,7 @@ class ValueCopy {
   std::vector<isa::Operand> many_;
 };
 
-/// At the end of a block its labels are edges. Those of phis name predecessors, which are no edges.
+/// Whether the labels of the instruction are edges: at the end of a block. Labels of phis are predecessors.
 bool namesBlocks(const Instr* instr) {
   return instr && instr->op != Op::PHI &&
          std::ranges::any_of(instr->ops(), [](const Operand& operand) { return operand.isLabel(); });
@@ -202,7 +202,7 @@ Block* Function::splitAfter(Instr* at) {
   head->fallthrough = tail->id;
   for (Instr& instr : *tail)
     instr.block = tail;
-  // The edges that left `head` leave `tail` now; phis name their predecessors.
+  // The edges from `head` now come from `tail`, so update the phis of the successors.
   forEachSuccessor(*tail, [&](BlockId to) {
     if (Block* successor = this->block(to)) renamePhiSource(successor, head->id, tail->id);
   });
@@ -331,7 +331,7 @@ void Function::reserveOperands(Instr* instr, std::size_t count) {
 }
 
 void Function::rewrite(Instr* instr, Op op, std::span<const isa::Operand> operands) {
-  // `operands` may point into the instruction itself, which is about to change.
+  // `operands` may alias the operands of the instruction that is about to change.
   const ValueCopy values(operands);
   if (namesBlocks(instr)) changes_.noteFlow();
   for (Operand& operand : instr->ops())
@@ -346,7 +346,7 @@ void Function::rewrite(Instr* instr, Op op, std::span<const isa::Operand> operan
   instr->mayContract = false;
   instr->hasUndefinedRest = false;
   for (unsigned i = 0; i < values.size(); ++i) {
-    instr->operands[i] = Operand{}; // its old links are gone already
+    instr->operands[i] = Operand{}; // it is already unlinked
     assign(instr, instr->operands[i], values[i], isDefSlot(op, i));
   }
   touch(instr);

@@ -23,7 +23,7 @@ class ModuleParser {
     while (!in_.atEnd()) {
       const std::size_t before = in_.position();
       guarded([&] { item(); });
-      // A stray '}' stops recovery without being taken.
+      // A stray '}' stops recovery without being consumed.
       if (in_.position() == before && !in_.take("}")) in_.moveTo(before + 1);
     }
     if (diagnostics_.hasErrors()) return nullptr;

@@ -12,7 +12,7 @@ namespace orias::ori::text {
 
 namespace {
 
-/// The highest number of a register or label that a text may name: ids are dense, so each number below costs memory.
+/// The highest number of a register or label in a text: ids are dense, so each number below costs memory.
 constexpr std::uint32_t kMaxId = 1 << 20;
 
 class FunctionParser {
@@ -180,7 +180,7 @@ class FunctionParser {
     in_.fail("expected the name of a virtual register", "such as %r1, %ur1, %p1, %up1 or %b1");
   }
 
-  /// The digits of a virtual register's name. Makes the registers up to it.
+  /// Parses the digits of a virtual register's name. Creates the registers up to it.
   VRegId registerNumber(std::size_t at, File file) {
     const auto number = in_.digitsHere();
     if (!number) in_.failAt(at, "expected the number of a virtual register");
@@ -250,7 +250,7 @@ class FunctionParser {
   }
 
   void finish() {
-    // All blocks up to the highest number exist; those that the text does not have go again.
+    // All blocks up to the highest number exist; those that the text does not define are erased.
     std::vector<bool> isMissing(function_.blockIdCount());
     for (BlockId id = 0; id < function_.blockIdCount(); ++id) {
       isMissing[id] = !isPlaced_[id];
@@ -312,7 +312,7 @@ class FunctionParser {
     return text;
   }
 
-  /// Operands in slot order, defaults filled in; nothing when they do not fit the instruction.
+  /// The operands in slot order, with defaults filled in; no value if they do not fit the instruction.
   std::optional<std::vector<isa::Operand>> readOperands(Op op) {
     const isa::InstrDesc& desc = isa::desc(op);
     std::vector<Written> written;
@@ -600,7 +600,7 @@ class FunctionParser {
   Diagnostics& diagnostics_;
   Block* block_ = nullptr;
   std::vector<Block*> order_;
-  std::vector<std::size_t> uses_;          // by label: where it was first named
+  std::vector<std::size_t> uses_;          // by label: the position of its first use
   std::vector<bool> isPlaced_;             // by label
   std::vector<bool> isDeclared_, isKnown_; // by virtual register
 };

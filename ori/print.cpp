@@ -39,7 +39,7 @@ void putQuoted(Out& out, std::string_view text) {
 
 constexpr std::string_view kVirtualPrefix[] = {"%r", "%ur", "%p", "%up", "%b"};
 
-/// A number as short and as readable as it reads back.
+/// The shortest readable text of a number that parses to the same value.
 void putNumber(Out& out, std::int64_t value) {
   if (value > -10 && value < 10)
     put(out, "{}", value);
@@ -55,7 +55,7 @@ template <typename T> void putReal(Out& out, T value, char suffix) {
   put(out, "{}{}", text, suffix);
 }
 
-/// "1.5f" where that says exactly the bits; else false.
+/// Writes "1.5f" if that denotes exactly the bits; else returns false.
 bool putFloat(Out& out, std::uint32_t bits, isa::Style style) {
   if (style == isa::Style::F32) {
     const float value = std::bit_cast<float>(bits);
@@ -135,8 +135,8 @@ void putOperand(Out& out, const Function* function, const isa::Operand& o, isa::
   if (o.reuse()) put(out, ".reuse");
 }
 
-/// The mnemonic; where its text would be read as another instruction, or is no single word, the row's own name with the
-/// modifiers as numbers.
+/// Writes the mnemonic. If its text would be parsed as another instruction, or is not a single word, writes the name of
+/// the row with the modifiers as numbers.
 void putMnemonic(Out& out, const Instr& instr) {
   const std::string name = text::mnemonic(instr.op, instr.mods);
   const std::vector<text::Resolved> meanings = text::resolve(name);
@@ -158,14 +158,13 @@ bool equalsDefault(const isa::Operand& operand, const isa::Operand& theDefault) 
   return o == theDefault;
 }
 
-/// The slots whose operands are written: all but those at the end or between others that hold their default, where the
-/// reader can tell.
+/// The slots whose operands are written: all except operands with their default value that the parser can restore.
 std::vector<unsigned> writtenSlots(const Instr& instr) {
   const isa::InstrDesc& desc = isa::desc(instr.op);
   const bool isComplete = instr.operandCount >= desc.slotCount;
   std::vector<unsigned> slots;
   std::vector<text::Written> written;
-  bool isOpen = false; // an address in brackets has begun, and something must stand in it
+  bool isOpen = false; // in an address in brackets, which must not be empty
   for (unsigned i = 0; i < instr.operandCount; ++i) {
     const bool isSlot = i < desc.slotCount;
     const isa::Bracket bracket = isSlot ? desc.texts[i].bracket : isa::Bracket::None;
@@ -195,7 +194,7 @@ void putOperands(Out& out, const Function* function, const Instr& instr) {
     const isa::Bracket bracket = isSlot ? desc.texts[i].bracket : isa::Bracket::None;
     if (bracket != open || bracket == isa::Bracket::None) {
       if (open != isa::Bracket::None) out.push_back(']');
-      // What follows a descriptor or a bank is the address in it.
+      // A descriptor or a bank is followed by the address in it.
       const bool continues = bracket == isa::Bracket::Address && open != isa::Bracket::None;
       if (!continues) put(out, separator);
       separator = ", ";
@@ -249,7 +248,7 @@ void putControl(Out& out, const Instr& instr) {
   out.push_back('}');
 }
 
-/// The guard that an instruction has when nobody gave it one.
+/// The default guard of an instruction.
 bool isDefaultGuard(const Instr& instr) {
   const bool isUniform = isa::desc(instr.op).has(isa::Flag::Uniform);
   return equalsDefault(instr.guard(), isa::Operand::zero(isUniform ? File::UP : File::P));
@@ -292,7 +291,7 @@ void putValue(Out& out, std::string_view name, std::uint64_t value) {
   if (value) put(out, "  {} {};\n", name, value);
 }
 
-/// Registers whose declaration says more than their use: several to a line.
+/// Declarations of registers with properties that their uses do not show; several to a line.
 void putRegisters(Out& out, const Function& function) {
   constexpr std::size_t kLineLength = 100;
   std::size_t lineStart = out.size();

@@ -14,7 +14,7 @@ bool isRequest(const Instr& instr) {
   return instr.op == Op::USETMAXREG_ALLOC || instr.op == Op::USETMAXREG_DEALLOC;
 }
 
-/// Takes out what follows from an answer that is "yes" always: copies of it, and branches where it is "no".
+/// Simplifies the code after a request that always succeeds: deletes copies of its result, and branches for failure.
 void assumeSuccess(Function& function, VRegId answer) {
   std::vector<Instr*> branches, copies;
   function.forEachUse(answer, [&](Operand& use) {
@@ -98,7 +98,7 @@ RegisterCounts::RegisterCounts(const Function& function, unsigned atEntry) : sta
       unsigned ways = 0;
       function.forEachSuccessor(*block, [&](BlockId) { ++ways; });
       if (ways > 1 && now.asked != 0) {
-        // Where it was not there, the way back meets the fewer that the loop has begun with.
+        // If the request failed, the back edge has the lower count with which the loop began.
         now.count = now.asked;
         now.asked = 0;
       }

@@ -130,7 +130,7 @@ Scanner::Number Scanner::number() {
     while (at < text_.size()) {
       const char c = text_[at];
       const bool isExponentSign = (c == '+' || c == '-') && at > digits && text_[at - 1] == 'e';
-      // A dot without a digit behind it begins a suffix.
+      // A dot without a following digit begins a suffix.
       const bool isPoint = c == '.' && at + 1 < text_.size() && isDigit(text_[at + 1]);
       if (!isDigit(c) && !isPoint && c != 'e' && !isExponentSign) break;
       isReal |= !isDigit(c);

@@ -39,14 +39,14 @@ class SsaBuilder {
   }
 
  private:
-  /// What an original register is called at the current point.
+  /// The current version of an original register.
   struct State {
     VRegId version = kNoId;
-    BlockId openIn = kNoId; ///< where the version's other parts may still be defined
+    BlockId openIn = kNoId; ///< the block in which other parts of the version may still be defined
     Parts defined;          ///< of the version
   };
 
-  /// The parts of a register that live on over a definition of other parts.
+  /// The parts of a register that stay live across a definition of other parts.
   struct KeptParts {
     InstrId instr;
     VRegId reg;
@@ -60,7 +60,7 @@ class SsaBuilder {
     return operand.isVirtual() && operand.reg < isRenamed_.size() && isRenamed_[operand.reg];
   }
 
-  /// Decides which registers need renaming, and marks those that cannot be.
+  /// Decides which registers need renaming, and marks those that cannot be renamed.
   void classify() {
     const auto count = static_cast<VRegId>(function_.vregCount());
     isRenamed_.assign(count, false);
@@ -71,7 +71,7 @@ class SsaBuilder {
     for (VRegId id = 0; id < count; ++id) {
       Parts once, twice;
       bool isGuarded = false;
-      bool keepsOldValue = false; // an earlier iteration's, if there is one definition only
+      bool keepsOldValue = false; // a use may read the value of an earlier iteration
       function_.forEachDef(id, [&](const Operand& def) {
         if (!def.owner->block) return;
         const Parts parts = partsOf(def);
@@ -99,7 +99,7 @@ class SsaBuilder {
         order_[instr.id] = next++;
   }
 
-  /// Whether each use of a register with one definition per component stands where the definition has been passed.
+  /// Whether the definitions dominate all uses, for a register with one definition per component.
   bool definitionsPrecedeUses(VRegId id) const {
     std::vector<const Instr*> defs(function_.vreg(id).width, nullptr);
     function_.forEachDef(id, [&](const Operand& def) {
@@ -124,7 +124,7 @@ class SsaBuilder {
       if (instr.op_(i).isDef && isRenamed(instr.op_(i))) f(i);
   }
 
-  /// For each definition of a part: which other parts are live behind it. Found before anything is renamed.
+  /// For each definition of a part: the other parts that are live after it. Computed before renaming.
   void recordKeptParts() {
     LiveCursor cursor(liveness_);
     const Components& components = liveness_.components();
@@ -191,7 +191,7 @@ class SsaBuilder {
   void rename() {
     states_.resize(isRenamed_.size());
     isNameTaken_.assign(isRenamed_.size(), false);
-    std::vector<std::pair<BlockId, std::size_t>> stack; // block, how much of the undo log is its
+    std::vector<std::pair<BlockId, std::size_t>> stack; // block, size of the undo log at its start
     for (BlockId id : dominators_.preorder()) {
       while (!stack.empty() && !dominators_.dominates(stack.back().first, id)) {
         undo(stack.back().second);
@@ -202,7 +202,7 @@ class SsaBuilder {
     }
   }
 
-  /// A register with several definitions may be anything until the first one that has a value.
+  /// A register with several definitions is undefined until the first definition with a value.
   void dropUndefinedCopies() {
     for (Block* block : function_.layout())
       function_.forEachSafe(*block, [&](Instr& instr) {
@@ -225,7 +225,7 @@ class SsaBuilder {
     states_[id] = state;
   }
 
-  /// A name for a new definition: the register itself the first time.
+  /// The version for a new definition: the register itself for the first one.
   VRegId newVersion(VRegId id) {
     if (!isNameTaken_[id]) {
       isNameTaken_[id] = true;
@@ -250,7 +250,7 @@ class SsaBuilder {
       fillPhis(*function_.block(to), block.id);
   }
 
-  /// The phis of a block may have been made already, by a predecessor that comes before it.
+  /// The phis of a block may exist already, created from a predecessor that was visited before.
   void makePhis(Block& block, Instr*& firstOld) {
     ensurePhis(block);
     for (firstOld = block.first; firstOld && firstOld->op == Op::PHI;)
@@ -319,7 +319,7 @@ class SsaBuilder {
         value.reg = state.version;
         return value;
       }
-      // Undefined on every path. The definition stands here, where it keeps no register busy.
+      // Undefined on every path. The definition is placed here, where it occupies no register.
       const VRegId version = newVersion(value.reg);
       Builder::before(function_, &instr).emit(Op::UNDEF, {function_.use(version)});
       setState(value.reg, {version, kNoId, Parts{}.set()});
@@ -360,7 +360,7 @@ class SsaBuilder {
     }
   }
 
-  /// Copies what lives on from the old version; runs of neighbours at once.
+  /// Copies the parts that stay live from the old version; adjacent parts at once.
   Parts copyKept(Instr& instr, VRegId id, const State& old, VRegId version) {
     if (old.version == kNoId) return {};
     const Parts kept = keptParts(instr.id, id) & old.defined;
@@ -381,7 +381,7 @@ class SsaBuilder {
   const Cfg& cfg_;
   const DomTree& dominators_;
   const Liveness& liveness_;
-  std::vector<std::uint32_t> order_; // by instruction id: the place in the layout
+  std::vector<std::uint32_t> order_; // by instruction id: the position in the layout
   std::vector<bool> isRenamed_, isNameTaken_;
   std::vector<KeptParts> kept_;
   std::vector<std::vector<VRegId>> phis_;     // by block: the registers that need phis

@@ -10,7 +10,7 @@ namespace orias::ori {
 
 namespace {
 
-/// Where copies that a block makes for its successors' phis go: behind everything but the terminator.
+/// The insertion point for copies to the phis of a block's successors: before the terminator.
 Builder atEnd(Function& function, Block& block) {
   if (block.last && isTerminator(block.last->op)) return Builder::before(function, block.last);
   Builder builder(function, &block);
@@ -28,17 +28,18 @@ std::vector<Instr*> phisOf(const Block& block) {
   return phis;
 }
 
-/// All phis that define parts of one register share one register between predecessors and head, so that wide values
-/// stay together and can be merged as a whole. Returns the number of copies.
+/// Replaces phis by copies. All phis that define parts of one register share one intermediate register between the
+/// predecessors and the head, so that wide values can be coalesced as a whole. Returns the number of copies.
 unsigned replacePhis(Function& function, Block& block) {
   const std::vector<Instr*> phis = phisOf(block);
   unsigned copies = 0;
-  std::vector<std::pair<VRegId, VRegId>> between; // result, register in between; a handful at most of neighbours
+  std::vector<std::pair<VRegId, VRegId>> between; // result, intermediate register
   Instr* firstOther = phis.back()->next;
   for (Instr* phi : phis) {
     const isa::Operand result = phi->op_(0).value();
     ORIAS_CHECK(result.isVirtual());
-    // Phis of one register stand together as a rule; a register met again later gets another one, which is as right.
+    // Phis of one register are usually adjacent. If not, the register gets another intermediate one, which is also
+    // correct.
     if (between.empty() || between.back().first != result.reg) {
       const VReg reg = function.vreg(result.reg);
       const VRegId made = function.newVReg(reg.file, reg.width, reg.name);
@@ -64,11 +65,11 @@ unsigned replacePhis(Function& function, Block& block) {
   return copies;
 }
 
-/// Nothing is known of the value, but something must define it: registers are allocated for what is defined.
+/// The value is undefined, but the allocator needs a definition.
 void defineUndefined(Function& function, Instr& instr) {
   const isa::Operand result = instr.op_(0).value();
   if (result.isReg(File::B)) {
-    function.erase(&instr); // barriers have no zero; a barrier that nobody set has no use either
+    function.erase(&instr); // barriers have no zero register; a barrier that is never set is not used either
     return;
   }
   const isa::Operand operands[] = {result, isa::Operand::zero(result.file, result.width)};
@@ -83,7 +84,7 @@ SsaCopies destroySsa(Function& function, const Coalescing& how, bool coalesces) 
   for (Block* block : function.layout()) {
     if (block->first && block->first->op == Op::PHI) copies.made += replacePhis(function, *block);
     function.forEachSafe(*block, [&](Instr& instr) {
-      // Outside of SSA form a guarded definition keeps the old value, unless it says that there is none.
+      // Outside SSA form a guarded definition keeps the old value, unless it is marked.
       instr.hasUndefinedRest = leavesRestUndefined(function, instr);
       if (instr.op == Op::UNDEF) defineUndefined(function, instr);
     });

@@ -14,7 +14,7 @@ const RowsByMnemonic& rowsByMnemonic() {
   static const RowsByMnemonic rows = [] {
     RowsByMnemonic all;
     for (const isa::InstrDesc& desc : isa::allInstrs()) {
-      // Rows that came with sm_100 give way to others of their mnemonic: no kernels are compiled for it yet.
+      // A row of sm_100 is not listed if an older row has its mnemonic: the text has its own name instead.
       const bool isNewer = (desc.sms & isa::kUntilSm90) == 0;
       if (!isNewer || !all.contains(desc.mnemonic)) all[desc.mnemonic].push_back(desc.op);
     }
@@ -23,7 +23,7 @@ const RowsByMnemonic& rowsByMnemonic() {
   return rows;
 }
 
-/// The value that is not written, preferably the default; -1 when the modifier is always written.
+/// The value that is omitted in the text, preferably the default; -1 if the modifier is always written.
 int silentValue(const isa::ModDesc& mod) {
   if (mod.isLegal(mod.defaultValue) && mod.name(mod.defaultValue).empty()) return mod.defaultValue;
   for (unsigned v = 0; v < mod.valueCount(); ++v)
@@ -31,7 +31,7 @@ int silentValue(const isa::ModDesc& mod) {
   return -1;
 }
 
-/// Reads the modifiers behind the mnemonic, ".E.64", in the order of the table.
+/// Parses the modifiers after the mnemonic, ".E.64", in the order of the table.
 std::optional<Mods> readMods(const isa::InstrDesc& desc, std::string_view rest) {
   Mods mods{};
   for (unsigned i = 0; i < desc.modCount; ++i) {
@@ -61,7 +61,7 @@ isa::Bracket asWritten(isa::Bracket bracket) {
   return isPlain ? isa::Bracket::Address : bracket;
 }
 
-/// Could the operand stand in the slot, as far as the text shows?
+/// Whether the operand may be in the slot, judged by its text.
 bool fitsSlot(const isa::InstrDesc& desc, unsigned slot, const Written& written) {
   const isa::SlotDesc& s = desc.slots[slot];
   const isa::Operand& o = written.operand;
@@ -97,7 +97,7 @@ std::string mnemonic(Op op, const Mods& mods) {
 
 namespace {
 
-/// Rows for words of other compilers, of which Ori has none: what has the same mnemonic keeps it.
+/// Rows for encodings that only other compilers use. Ori has none: rows with the same mnemonic keep it.
 bool isOfWordsOnly(Op op) {
   switch (op) {
   case Op::LDG_INDEXED:
@@ -116,7 +116,7 @@ bool isOfWordsOnly(Op op) {
 
 std::vector<Resolved> resolve(std::string_view mnemonic) {
   std::vector<Resolved> found;
-  // The mnemonic proper may contain dots ("IMAD.WIDE"): the longest that fits is meant.
+  // The mnemonic may contain dots ("IMAD.WIDE"): take the longest one that matches.
   for (std::size_t length = mnemonic.size(); length != std::string_view::npos && length > 0 && found.empty();
        length = mnemonic.rfind('.', length - 1)) {
     const auto rows = rowsByMnemonic().find(mnemonic.substr(0, length));
@@ -135,11 +135,11 @@ bool isOmittable(const isa::InstrDesc& desc, unsigned slot) {
 
 namespace {
 
-/// By kinds: each written operand goes to the next slot that it fits, over slots that can be left out.
+/// Assigns operands by kind: each goes to the next slot that it fits, past slots that may be omitted.
 std::optional<std::vector<unsigned>> matchByKind(const isa::InstrDesc& desc, std::span<const Written> written) {
   std::vector<unsigned> slots;
   slots.reserve(written.size());
-  unsigned required = 0; // slots from the current one on that must be there
+  unsigned required = 0; // the number of slots from the current one on that must be written
   for (unsigned s = 0; s < desc.slotCount; ++s)
     required += isOmittable(desc, s) ? 0 : 1;
   unsigned next = 0;
@@ -165,7 +165,7 @@ std::optional<std::vector<unsigned>> matchByKind(const isa::InstrDesc& desc, std
 std::optional<std::vector<unsigned>> matchSlots(Op op, std::span<const Written> written) {
   const isa::InstrDesc& desc = isa::desc(op);
   if (auto slots = matchByKind(desc, written)) return slots;
-  // All are there: then the kinds may be wrong, which is the verifier's business. Wrong code must be printable too.
+  // With all operands written, kinds may be wrong: the verifier checks them. Invalid code must be printable, too.
   const bool isComplete =
       written.size() == desc.slotCount || (desc.has(isa::Flag::Variadic) && written.size() > desc.slotCount);
   if (!isComplete) return std::nullopt;

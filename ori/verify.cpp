@@ -28,7 +28,7 @@ class Verifier {
       return std::move(faults_);
     }
     links();
-    // What follows walks along the links.
+    // The checks below follow the links.
     if (!faults_.empty()) return std::move(faults_);
     for (const Block* block : function_.layout())
       checkBlock(*block);
@@ -36,7 +36,7 @@ class Verifier {
     if (hasErrors(faults_)) return std::move(faults_);
     const Cfg cfg(function_);
     phis(cfg);
-    if (hasErrors(faults_)) return std::move(faults_); // what follows reads the labels of phis
+    if (hasErrors(faults_)) return std::move(faults_); // the checks below read the labels of phis
     if (function_.ssa) ssa(cfg);
     if (options_.undefinedUses && !hasErrors(faults_)) undefinedUses(cfg);
     return std::move(faults_);
@@ -79,7 +79,7 @@ class Verifier {
       if (function_.block(id) && !seenBlock[id]) fault(*function_.block(id), "the block is not in the layout");
   }
 
-  /// Every operand that names a virtual register is in its list, every member of a list is such an operand.
+  /// The list of a virtual register contains exactly the operands that refer to it.
   void refLists() {
     std::vector<std::uint32_t> named(function_.vregCount(), 0);
     std::vector<bool> isInBlock(function_.instrIdCount());
@@ -160,7 +160,7 @@ class Verifier {
     if (instr.op == Op::BRX) checkTargets(instr, kBrxLabels);
   }
 
-  /// From `first` on there are labels, at least one.
+  /// All operands from `first` on are labels, at least one.
   void checkTargets(const Instr& instr, unsigned first) {
     if (instr.operandCount <= first) fault(instr, "a table without entries");
     for (unsigned i = first; i < instr.operandCount; ++i)
@@ -237,7 +237,7 @@ class Verifier {
     if (!isAligned) fault(instr, fmt::format("{} is not aligned to {}", name, align));
   }
 
-  /// Copies and phis stay in one file; but a uniform value may be copied to the lanes.
+  /// Copies and phis must not change the file, except copies from uniform to vector registers.
   void checkSameFile(const Instr& instr) {
     const Operand& to = instr.op_(0);
     for (unsigned i = 1; i < instr.operandCount; ++i) {
@@ -333,7 +333,7 @@ class Verifier {
       isSuspect[comp] = true;
     for (const Block* block : function_.layout()) {
       if (!cfg.isReachable(block->id)) continue;
-      // Forwards: what came in, and what has been defined so far.
+      // Forwards: live-in registers, and registers defined so far.
       std::unordered_set<CompId> defined;
       auto isReached = [&](CompId comp) { return defined.count(comp) != 0 || liveness.isLiveIn(block->id, comp); };
       for (const Instr& instr : *block) {

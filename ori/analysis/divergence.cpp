@@ -382,13 +382,13 @@ class Divergence::Solver {
     }
   }
 
-  /// Lanes come to the block at any time.
+  /// Lanes may reach the block at any time.
   void runApart(BlockId id) {
     setApart(id);
     if (cfg_.predecessors(id).size() > 1) setJoin(id);
   }
 
-  /// From here on lanes run apart, and nothing brings them together.
+  /// From here on lanes are divergent and never reconverge.
   bool poison(BlockId from) {
     if (isPoisoned_.empty()) isPoisoned_.assign(cfg_.idCount(), false);
     if (isPoisoned_[from]) return false;
@@ -409,7 +409,7 @@ class Divergence::Solver {
     return changed;
   }
 
-  /// Lanes run apart from `from` to `until`, where all of them meet.
+  /// Lanes are divergent from `from` to `until`, where all of them reconverge.
   bool poisonUntil(BlockId from, BlockId until) {
     bool changed = false;
     std::vector<BlockId> between = reachable(std::span(&from, 1), until);
@@ -423,7 +423,7 @@ class Divergence::Solver {
     return changed;
   }
 
-  /// Everything that some other block reads is taken for divergent.
+  /// All values that other blocks read count as divergent.
   void giveUp() {
     if (hasGivenUp_) return;
     hasGivenUp_ = true;
@@ -450,12 +450,12 @@ class Divergence::Solver {
   std::array<OpTraits, static_cast<std::size_t>(Op::kCount)> traits_{};
   std::uint32_t visits_ = 0;
   std::vector<std::uint32_t> visitedAt_; // by instruction: the number of the last visit
-  std::vector<LaneBits> bits_;           // by register: where a word may differ; of others all or none
+  std::vector<LaneBits> bits_; // by register: the bits in which a word may differ; for other registers all or none
   std::vector<std::uint32_t> changedAt_; // by register: the number of the visit that changed its bits
-  std::vector<Constant> constants_;      // by register; empty if nobody has asked
-  std::vector<bool> definesMultiple_;    // by block, in SSA form: writes registers that others write, too
+  std::vector<Constant> constants_;      // by register; empty until requested
+  std::vector<bool> definesMultiple_;    // by block, in SSA form: writes registers with several definitions
   std::vector<bool> isMultiple_;         // by register
-  std::vector<bool> joins_;              // by block: phis there merge the sides of a divergent branch
+  std::vector<bool> joins_;              // by block: its phis merge the arms of a divergent branch
   std::vector<bool> isPoisoned_;         // by block
   std::vector<std::uint32_t> mark_, back_;
   std::uint32_t stamp_ = 0;

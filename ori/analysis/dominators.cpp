@@ -9,7 +9,7 @@ namespace orias::ori {
 
 namespace {
 
-/// The graph in which dominators are sought: the CFG, or the reversed CFG with a virtual exit.
+/// The graph whose dominators are computed: the CFG, or the reversed CFG with a virtual exit.
 struct FlowGraph {
   const Cfg* cfg = nullptr;
   std::uint32_t root = 0;
@@ -35,9 +35,9 @@ struct FlowGraph {
 };
 
 /// Semi-NCA (Georgiadis, Tarjan: Finding Dominators Revisited): semidominators by path compression, then each immediate
-/// dominator as the nearest common ancestor on the way up. Boost.Graph's lengauer_tarjan_dominator_tree compresses
-/// paths by recursion, as deep as the longest chain of blocks inside a loop, and must not meet unbounded input; the
-/// unit tests compare this one with it.
+/// dominator as the nearest common ancestor. Boost.Graph's lengauer_tarjan_dominator_tree compresses paths by
+/// recursion, as deep as the longest chain of blocks in a loop, so it cannot be used for unbounded input. The unit
+/// tests compare the two.
 class SemiNca {
  public:
   explicit SemiNca(const FlowGraph& graph) : graph_(graph), number_(graph.size(), kNoId) {
@@ -45,7 +45,7 @@ class SemiNca {
     solve();
   }
 
-  /// Immediate dominators by node; kNoId for the root and what it does not reach.
+  /// Immediate dominators by node; kNoId for the root and unreachable nodes.
   std::vector<BlockId> result() const {
     std::vector<BlockId> idom(graph_.size(), kNoId);
     for (std::uint32_t i = 1; i < node_.size(); ++i)
@@ -75,7 +75,7 @@ class SemiNca {
     }
   }
 
-  /// The node with the least semidominator on the compressed path above `v`, among those already linked (numbers >=
+  /// The node with the lowest semidominator on the compressed path above `v`, of the nodes already linked (numbers >=
   /// `linked`).
   std::uint32_t evaluate(std::uint32_t v, std::uint32_t linked) {
     if (ancestor_[v] < linked) return label_[v];
@@ -121,8 +121,8 @@ class SemiNca {
   std::vector<std::uint32_t> path_;
 };
 
-/// The blocks that the virtual exit stands behind: those without successors, and one of each part of the graph that
-/// never leaves.
+/// The predecessors of the virtual exit: the blocks without successors, and one of each part of the graph that never
+/// leaves.
 std::vector<std::uint32_t> leavingBlocks(const Cfg& cfg) {
   std::vector<std::uint32_t> result, stack;
   std::vector<bool> leaves(cfg.idCount());
@@ -174,7 +174,7 @@ DomTree DomTree::postDominators(const Cfg& cfg) {
   tree.isPost_ = true;
   tree.root_ = graph.root;
   tree.idom_ = SemiNca(graph).result();
-  // The walk against the edges also finds blocks that the entry does not reach; they are not part of the tree.
+  // The walk against the edges also finds blocks that are unreachable from the entry; they are not part of the tree.
   for (BlockId id = 0; id < cfg.idCount(); ++id)
     if (!cfg.isReachable(id)) tree.idom_[id] = kNoId;
   tree.buildTree(cfg.reversePostOrder());
@@ -234,7 +234,7 @@ DominanceFrontier::DominanceFrontier(const Cfg& cfg, const DomTree& tree) : fron
       if (!cfg.isReachable(runner)) continue;
       while (runner != kNoId && runner != tree.idom(id)) {
         auto& frontier = frontier_[runner];
-        if (!frontier.empty() && frontier.back() == id) break; // the rest of the way up has it already
+        if (!frontier.empty() && frontier.back() == id) break; // the remaining ancestors have it already
         frontier.push_back(id);
         runner = tree.idom(runner);
       }
@@ -267,7 +267,7 @@ void IteratedFrontier::enqueue(BlockId id) {
   ++queued_;
 }
 
-/// The deepest queued block, kNoId when there is none. What is queued while a block is looked at is no deeper.
+/// The deepest queued block; kNoId if there is none. Blocks that are queued while a block is visited are not deeper.
 BlockId IteratedFrontier::takeDeepest() {
   if (queued_ == 0) return kNoId;
   while (byLevel_[level_].empty())

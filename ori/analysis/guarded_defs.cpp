@@ -52,7 +52,7 @@ void ElectedDefs::step(const Instr& instr) {
 GuardValue GuardValues::of(const Instr& instr) const {
   const Operand& guard = instr.guard();
   std::uint32_t predicate = 0;
-  // What no register tells is like no other guard.
+  // A guard that is in no register is equal to no other guard.
   InstrId version = instr.id + 1;
   components_.forEach(guard, [&](CompId comp) {
     predicate = comp + 1;

@@ -22,7 +22,7 @@ bool isModified(const Operand& o) {
   return o.neg() || o.abs() || o.inverted() || o.half != isa::Operand::Half::None;
 }
 
-/// What carries can reach: all bits from the lowest one on.
+/// The bits that carries can reach: all from the lowest one on.
 LaneBits upFrom(LaneBits bits) {
   return bits == 0 ? 0 : kAllLaneBits << std::countr_zero(bits);
 }
@@ -33,7 +33,7 @@ struct Term {
   bool isNegated = false;
 };
 
-/// The low bits of one term differ, and no other has a bit there: the sum differs in the same.
+/// Only the low bits of one term differ, and the other terms are zero there: the sum differs in the same bits.
 LaneBits ofSum(std::initializer_list<Term> terms) {
   LaneBits all = 0;
   bool isPlain = true;
@@ -52,7 +52,7 @@ Term termOf(const Operand& o, const LaneWord& word) {
   return {word.bits, word.value ? std::countr_zero(*word.value) : 0, isModified(o)};
 }
 
-/// LOP3: a bit of the result differs unless the table says the same for all values that the lanes may have there.
+/// LOP3: a bit of the result differs unless the table has the same result for all possible values of the lanes.
 std::optional<LaneBits> ofLogic(const Instr& instr, std::span<const LaneWord> sources) {
   constexpr unsigned kFirst = 2, kTable = 5, kPredicate = 6, kRows = 8;
   if (sources[kPredicate].bits != 0) return std::nullopt;
@@ -61,7 +61,7 @@ std::optional<LaneBits> ofLogic(const Instr& instr, std::span<const LaneWord> so
   for (unsigned row = 0; row < kRows; ++row)
     for (unsigned other = row + 1; other < kRows; ++other) {
       if ((table >> row & 1) == (table >> other & 1)) continue;
-      LaneBits possible = kAllLaneBits; // where lanes may be in these two rows
+      LaneBits possible = kAllLaneBits; // bits in which lanes may select these two rows
       for (unsigned n = 0; n < 3; ++n) {
         const unsigned shift = 2 - n;
         const bool a = row >> shift & 1, b = other >> shift & 1;
@@ -111,7 +111,7 @@ LaneBits ofProduct(const Instr& instr, std::span<const LaneWord> sources) {
   return ofSum({product, addend});
 }
 
-/// A word of which the low bits differ, against a number: the same for all lanes if only the rest decides.
+/// A comparison of a word whose low bits differ with a number: uniform if only the high bits decide.
 LaneBits ofComparison(const Instr& instr, std::span<const LaneWord> sources) {
   constexpr unsigned kLeft = 2, kRight = 3, kPredicate = 4;
   if ((sources[kLeft].bits | sources[kRight].bits | sources[kPredicate].bits) == 0) return 0;

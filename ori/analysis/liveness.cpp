@@ -15,15 +15,15 @@ bool isPhi(const Instr& instr) {
   return instr.op == Op::PHI;
 }
 
-/// Whether an instruction names registers besides its guard: most branches do not.
+/// Whether an instruction uses registers other than its guard. Most branches do not.
 bool namesRegister(const Instr& instr) {
   return std::ranges::any_of(instr.ops(),
                              [](const Operand& o) { return (o.isReg() && !o.isZeroReg()) || o.isConst(); });
 }
 } // namespace
 
-/// Follows components from their uses to their definitions, 64 at a time: those whose numbers share a word. What a
-/// block does to the components of a word is gathered beforehand, sorted by word.
+/// Follows components from their uses to their definitions. It processes the 64 components whose numbers share a word
+/// at once. The effects of each block on the components of a word are collected first, sorted by word.
 class Liveness::Solver {
  public:
   explicit Solver(Liveness& out)
@@ -34,7 +34,7 @@ class Liveness::Solver {
     solveAll();
   }
 
-  /// Solves the components of these registers again, and no others.
+  /// Solves the components of these registers again, and of no others.
   Solver(Liveness& out, std::span<const VRegId> changed)
       : out_(out), cfg_(*out.cfg_), components_(out.components_), isUpdate_(true),
         selected_(components_.count() / 64 + 1), namesSelected_(cfg_.function().instrIdCount()), words_(cfg_.idCount()),
@@ -42,7 +42,7 @@ class Liveness::Solver {
     std::vector<BlockId>& blocks = named_;
     for (const VRegId reg : changed)
       select(reg, blocks);
-    // Other values of a predicate, other lives of what is written under it.
+    // Other values of a predicate change the live ranges of registers that are written under it.
     for (const VRegId reg : changed)
       cfg_.function().forEachUse(reg, [&](const Operand& use) {
         if (&use != &use.owner->guard()) return;
@@ -56,7 +56,7 @@ class Liveness::Solver {
     solveAll();
   }
 
-  /// The blocks that an update has given other live components.
+  /// The blocks whose live components have changed in an update.
   std::vector<LiveChange> changes() {
     const auto byPlace = [](const Border& a, const Border& b) {
       return std::pair(a.block, a.word) < std::pair(b.block, b.word);
@@ -80,45 +80,46 @@ class Liveness::Solver {
  private:
   /// The current word of components in one block.
   struct Words {
-    std::uint32_t word = ~0u; ///< which one the others are for; anything else means all zero
+    std::uint32_t word = ~0u; ///< the word that the other fields are for; they are zero for any other word
     std::uint64_t kills = 0;
     std::uint64_t in = 0, out = 0;
-    std::uint64_t pending = 0;                   ///< came into the block, not yet passed on to its predecessors
-    std::uint64_t allowedIn = 0, allowedOut = 0; ///< while trimming: what was live without regard to definitions
+    std::uint64_t pending = 0; ///< live into the block, not yet propagated to its predecessors
+    std::uint64_t allowedIn = 0,
+                  allowedOut = 0; ///< while trimming: the components that are live without regard to definitions
   };
 
-  /// What is live at the borders of a block, of a word of selected components.
+  /// The live-in and live-out components of a block, in one word of selected components.
   struct Border {
     BlockId block;
     std::uint32_t word;
     std::uint64_t in, out;
   };
 
-  /// What one block does to the components of one word, a bit for each.
+  /// The effects of one block on the components of one word, a bit for each.
   struct Summary {
     std::uint32_t word;
     BlockId block;
-    std::uint64_t usedFirst = 0; ///< read before any definition that surely happens
+    std::uint64_t usedFirst = 0; ///< read before any unconditional definition
     std::uint64_t usedByPhi = 0; ///< read by a phi of a successor
-    std::uint64_t kills = 0;     ///< surely defined
-    std::uint64_t defines = 0;   ///< perhaps defined
+    std::uint64_t kills = 0;     ///< defined unconditionally
+    std::uint64_t defines = 0;   ///< may be defined
     std::uint64_t watched = 0;   ///< written under a guard in the block
   };
 
-  /// Where the block at hand keeps something of a word, or of a component.
+  /// The entry of the current block for a word, or for a component.
   struct Slot {
-    BlockId block = kNoId; ///< the one that `index` holds for
+    BlockId block = kNoId; ///< the block that `index` is valid for
     std::uint32_t index = 0;
   };
 
-  /// A reference to a component at or behind the first guarded definition of it in the block.
+  /// A reference to a component at or after its first guarded definition in the block.
   struct Event {
     enum class Kind : std::uint8_t { Read, Write, GuardedRead, GuardedWrite };
     CompId comp;
     InstrId instr;
     GuardValue guard; ///< of guarded references
     Kind kind;
-    bool isFirst = false; ///< no definition of the block is in front of it
+    bool isFirst = false; ///< no definition of the block is before it
 
     void applyTo(GuardedLife& life) const {
       switch (kind) {
@@ -148,7 +149,7 @@ class Liveness::Solver {
 
   bool isSelected(CompId comp) const { return (selected_[comp / 64] & bitOf(comp)) != 0; }
 
-  /// Marks the components of a register, and adds the blocks that name it.
+  /// Marks the components of a register, and adds the blocks that use it.
   void select(VRegId reg, std::vector<BlockId>& blocks) {
     if (isSelected(components_.of(reg, 0))) return;
     for (CompId comp = components_.of(reg, 0), n = 0; n < cfg_.function().vreg(reg).width; ++comp, ++n)
@@ -167,7 +168,7 @@ class Liveness::Solver {
     cfg_.function().forEachDef(reg, add);
   }
 
-  /// Forgets what was known of the selected components, but for what `changes` compares with.
+  /// Removes the results for the selected components, except those that `changes` compares with.
   void forget() {
     for (std::uint32_t word = 0; word < selected_.size(); ++word)
       if (selected_[word] != 0) masks_.emplace_back(word, selected_[word]);
@@ -198,7 +199,7 @@ class Liveness::Solver {
     std::erase_if(out_.maybeUndefined_, [&](CompId comp) { return isSelected(comp); });
   }
 
-  /// Counts what is in one word and not in the other, by file.
+  /// Counts the components that are in one word and not in the other, by file.
   void addDifference(std::uint32_t word, std::uint64_t old, std::uint64_t now,
                      std::array<int, isa::kFileCount>& counts) const {
     for (std::uint64_t bits = old ^ now; bits != 0; bits &= bits - 1) {
@@ -207,7 +208,7 @@ class Liveness::Solver {
     }
   }
 
-  /// By predecessor: what the phis behind it read.
+  /// By predecessor: the components that phis of its successors read.
   void gatherPhiUses() {
     for (BlockId id : cfg_.reversePostOrder())
       for (const Instr& phi : *cfg_.function().block(id)) {
@@ -224,7 +225,7 @@ class Liveness::Solver {
     for (BlockId id : blocks)
       gatherBlock(id, guards);
     if (isUpdate_) return;
-    // Nothing lives across the borders of blocks that cannot be reached. Lives start in them all the same.
+    // Nothing is live into or out of unreachable blocks. Live ranges still start in them.
     const std::size_t reachable = summaries_.size();
     for (const Block* block : cfg_.function().layout())
       if (!cfg_.isReachable(block->id)) {
@@ -237,7 +238,7 @@ class Liveness::Solver {
     const std::size_t firstEvent = events_.size();
     ElectedDefs elected;
     const bool mayElect = cfg_.function().everHad(Op::ELECT);
-    const Instr* defined = cfg_.function().block(id)->first; // `guards` has gone over all in front of it
+    const Instr* defined = cfg_.function().block(id)->first; // `guards` has advanced up to it
     for (const Instr& instr : *cfg_.function().block(id)) {
       if (!isUpdate_ || namesSelected_[instr.id]) {
         const bool hasGuardedRefs = instr.isGuarded() && namesRegister(instr);
@@ -257,7 +258,7 @@ class Liveness::Solver {
       summaryOf(use->second, id).usedByPhi |= bitOf(use->second);
   }
 
-  /// Calls f(word, bits) for what an operand names of the components that are to be solved.
+  /// Calls f(word, bits) for the selected components that an operand refers to.
   template <typename F> void forEachOfInterest(const Operand& operand, F&& f) const {
     components_.forEachWord(operand, [&](std::uint32_t word, std::uint64_t bits) {
       if (isUpdate_) bits &= selected_[word];
@@ -269,8 +270,8 @@ class Liveness::Solver {
       f(64 * word + static_cast<CompId>(std::countr_zero(bits)));
   }
 
-  /// The reads and writes of an instruction of a block. `guard` is the value of its guard, 0 if nothing is read or
-  /// written under one.
+  /// Records the reads and writes of an instruction. `guard` is the value of its guard; 0: nothing is read or written
+  /// under one.
   void gatherInstr(const Instr& instr, BlockId id, GuardValue guard, const ElectedDefs& elected) {
     if (!isPhi(instr))
       for (const Operand& operand : instr.isGuarded() ? instr.refs() : instr.ops())
@@ -303,7 +304,7 @@ class Liveness::Solver {
       }
   }
 
-  /// What the events of one block say of the components that are written under guards in it.
+  /// Computes the effects of a block on components that it writes under guards.
   void summarise(BlockId id, std::size_t firstEvent) {
     lifeSlots_.resize(components_.count());
     lives_.clear();
@@ -327,7 +328,7 @@ class Liveness::Solver {
     }
   }
 
-  /// Which guarded definitions start lives, by what is live at the borders of their blocks.
+  /// Finds the guarded definitions that start live ranges, from the live components at the boundaries of their blocks.
   void findLifeStarts() {
     if (blockEvents_.empty()) return;
     std::ranges::fill(lifeSlots_, Slot());
@@ -344,7 +345,7 @@ class Liveness::Solver {
         }
         GuardedLife& life = lives[slot.index];
         event.applyTo(life);
-        // Where no definition reaches, nothing is live, whatever is read behind.
+        // Where no definition reaches, nothing is live, even if it is read later.
         if (event.kind == Event::Kind::GuardedWrite &&
             (!life.isLive() || (event.isFirst && !out_.isLiveIn(id, event.comp))))
           out_.lifeStarts_.emplace_back(event.instr, event.comp);
@@ -366,7 +367,7 @@ class Liveness::Solver {
     std::sort(out_.lifeStarts_.begin(), out_.lifeStarts_.end());
   }
 
-  /// Most components live and die in one block: only those that are live into some block, or read by a phi, are solved.
+  /// Most components are live in one block only. Only those that are live into some block or read by a phi are solved.
   void dropLocal() {
     std::vector<std::uint64_t> leaves(components_.count() / 64 + 1); // by word
     for (const Summary& s : summaries_)
@@ -416,8 +417,8 @@ class Liveness::Solver {
     lastQueued_ = std::max(lastQueued_, position / 64);
   }
 
-  /// Takes a block off the work list, the last one in reverse post order or the first one; `bits` is what has come to
-  /// it. kNoId if there is none.
+  /// Removes the last or the first block in reverse post order from the work list; `bits` are its pending components.
+  /// Returns kNoId if there is none.
   BlockId next(bool isLast, std::uint64_t& bits) {
     while (firstQueued_ <= lastQueued_ && queued_[isLast ? lastQueued_ : firstQueued_] == 0) {
       if (firstQueued_ == lastQueued_) {
@@ -459,12 +460,12 @@ class Liveness::Solver {
       if (s.usedFirst != 0) reachIn(s.block, s.usedFirst);
       if (s.usedByPhi != 0) reachOut(s.block, s.usedByPhi);
     }
-    // Upwards: seldom is something added to a block that has been passed.
+    // Upwards: components are rarely added to a block that has been processed.
     std::uint64_t bits = 0;
     for (BlockId id = next(true, bits); id != kNoId; id = next(true, bits))
       for (BlockId from : cfg_.predecessors(id))
         if (cfg_.isReachable(from)) reachOut(from, bits);
-    // Physical registers may hold something on entry: the stack pointer, arguments.
+    // Physical registers may have values at entry: the stack pointer, arguments.
     std::uint64_t undefined = at(cfg_.entry()).in;
     forEachComp(word_, undefined, [&](CompId comp) {
       if (components_.isVirtual(comp))
@@ -481,7 +482,7 @@ class Liveness::Solver {
     }
   }
 
-  /// These components are live into the entry: some path reads them undefined. Keeps what definitions reach.
+  /// Trims components that are live into the entry, because some path reads them undefined, to where definitions reach.
   void trim(std::span<const Summary> all, std::uint64_t which) {
     for (BlockId id : touched_) {
       Words& words = words_[id];
@@ -512,24 +513,26 @@ class Liveness::Solver {
   const Cfg& cfg_;
   const Components& components_;
   const bool isUpdate_ = false;
-  std::vector<std::uint64_t> selected_; // a bit for each component; those down to after_ are of an update only
-  std::vector<bool> namesSelected_;     // by instruction: a selected component
+  std::vector<std::uint64_t>
+      selected_; // a bit for each component; this member and those down to after_ are for updates only
+  std::vector<bool> namesSelected_;                            // by instruction: uses a selected component
   std::vector<std::pair<std::uint32_t, std::uint64_t>> masks_; // words with selected components, ascending
-  std::vector<BlockId> named_;                                 // blocks that name selected registers, ascending
-  std::vector<Border> before_, after_;                         // those that are not empty; `before_` by block and word
-  std::vector<std::pair<BlockId, CompId>> phiUses_;            // predecessor, and what a phi behind it reads
+  std::vector<BlockId> named_;                                 // blocks that use selected registers, ascending
+  std::vector<Border> before_, after_;              // only entries that are not empty; `before_` by block and word
+  std::vector<std::pair<BlockId, CompId>> phiUses_; // predecessor, and the component that a phi of a successor reads
   std::vector<Summary> summaries_;
-  std::uint32_t word_ = 0;                             // components 64 * word_ to 64 * word_ + 63 are being solved
-  std::vector<Words> words_;                           // by block
-  std::vector<BlockId> touched_;                       // the blocks whose words are those of word_
-  std::vector<std::uint64_t> queued_;                  // the work list: blocks by their place in the reverse post order
-  std::uint32_t firstQueued_ = kNoId, lastQueued_ = 0; // the words of it in which something may be
+  std::uint32_t word_ = 0;            // components 64 * word_ to 64 * word_ + 63 are being solved
+  std::vector<Words> words_;          // by block
+  std::vector<BlockId> touched_;      // the blocks whose Words are valid for word_
+  std::vector<std::uint64_t> queued_; // the work list: blocks by their position in the reverse post order
+  std::uint32_t firstQueued_ = kNoId, lastQueued_ = 0; // the range of words of queued_ that may not be zero
   std::vector<Slot> slots_;                            // by word, into summaries_
   std::vector<Slot> lifeSlots_;                        // by component, into lives_; empty without events
-  std::vector<Event> events_;                          // of watched components, one block after the other
+  std::vector<Event> events_;                          // of watched components, grouped by block
   std::vector<BlockEvents> blockEvents_;
-  std::vector<std::array<GuardedLife, 2>> lives_; // of the watched components of the block: dead and live behind it
-  std::vector<CompId> watched_;                   // by life
+  std::vector<std::array<GuardedLife, 2>>
+      lives_;                   // of the watched components of the block: if dead and if live after it
+  std::vector<CompId> watched_; // by life
 };
 
 Liveness::Liveness(const Cfg& cfg)

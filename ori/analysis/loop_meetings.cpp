@@ -9,13 +9,14 @@ namespace {
 
 constexpr std::uint32_t kUnseen = 0, kOpen = ~0u;
 
-/// The algorithm of Cooper, Harvey and Kennedy (A Simple, Fast Dominance Algorithm), against the edges, for the blocks
-/// that lead to `last`, which lead to the end. `number` is 0 for all of them at first. The walk against the edges goes
-/// on from blocks for which `expands(block)`; `forEachWay(block, f)` calls f(successor), or f(kNoId) for the end.
+/// Post-dominators by the algorithm of Cooper, Harvey and Kennedy (A Simple, Fast Dominance Algorithm), for the blocks
+/// that lead to the blocks `last`, which lead to the end. `number` must be 0 for all of them. The backward walk
+/// continues from blocks for which `expands(block)` is true; `forEachWay(block, f)` calls f(successor), or f(kNoId) for
+/// the end.
 template <typename Expands, typename ForEachWay>
 MeetingTree meetingTree(const Cfg& cfg, std::span<const BlockId> last, std::vector<std::uint32_t>& number,
                         Expands&& expands, ForEachWay&& forEachWay) {
-  // In post order of a walk against the edges; the root, which is the end, comes last.
+  // In post order of a backward walk; the root, which is the end, comes last.
   std::vector<BlockId> order;
   std::vector<std::pair<BlockId, std::size_t>> stack;
   auto open = [&](BlockId id) {
@@ -40,7 +41,7 @@ MeetingTree meetingTree(const Cfg& cfg, std::span<const BlockId> last, std::vect
   }
   const auto root = static_cast<std::uint32_t>(order.size() + 1);
 
-  std::vector<std::uint32_t> meet(root + 1, 0); // by number; 0: not known yet
+  std::vector<std::uint32_t> meet(root + 1, 0); // by number; 0: not yet known
   meet[root] = root;
   auto common = [&](std::uint32_t a, std::uint32_t b) {
     while (a != b)
@@ -67,7 +68,7 @@ MeetingTree meetingTree(const Cfg& cfg, std::span<const BlockId> last, std::vect
   return tree;
 }
 
-/// Does it end the kernel with an error?
+/// Whether the block ends the kernel with an error.
 bool isTrap(const Block& block) {
   constexpr unsigned kTrap = 3; // the table's BPT.TRAP
   for (const Instr& instr : block)
@@ -89,7 +90,7 @@ BlockId LoopMeetings::next(LoopId loop, BlockId block) {
   return nextIn(found->second, block);
 }
 
-/// The next round is the end. Every block of a natural loop is reached.
+/// The next iteration counts as the end. Every block of a natural loop is reached.
 MeetingTree LoopMeetings::compute(LoopId loop) {
   const Loop& l = loops_.loop(loop);
   for (BlockId id : loops_.blocks(loop))

@@ -78,7 +78,7 @@ void Loops::find(const DomTree& dominators) {
 
 /// Fills order_, in which each loop is contiguous.
 void Loops::arrange() {
-  // What stands directly in a loop (or, last, in none): blocks, and inner loops in the place of their header.
+  // The direct members of a loop (or, last, of no loop): blocks, and inner loops at the position of their header.
   struct Item {
     BlockId block;
     LoopId loop; ///< kNoId: the block itself
