@@ -32,7 +32,7 @@ void bringSumsTogether(ori::Function& function) {
       const std::optional<SumSlots> slots = sumSlotsOf(instr);
       if (!slots) return;
       const Operand sum = instr.op_(slots->sum).value(), old = instr.op_(slots->old).value();
-      // Nobody reads what half of a load brings: nothing has to be kept beside it.
+      // The result of this half of the load is unused, so the other half's values need not be kept.
       if (sum.isZeroReg() && isa::latencyClassOf(instr.op, instr.mods) == isa::LatencyClass::TensorLoad)
         return function.setOperand(&instr, slots->old, Operand());
       if (old.isZeroReg()) {
@@ -48,7 +48,7 @@ void bringSumsTogether(ori::Function& function) {
         moves.push_back({sum.reg + w, ori::component(old, w)});
       ori::Builder b = ori::Builder::before(function, &instr);
       b.setSource(instr.source);
-      // All go the same way, so that no circle wants a register to step aside.
+      // All registers move by the same distance, so no cycle needs a scratch register.
       emitMoves(b, std::move(moves), isa::kRZ);
       function.setOperand(&instr, slots->old, sum);
     });

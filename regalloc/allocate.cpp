@@ -41,29 +41,31 @@ using ori::Function;
 
 namespace {
 
-/// Passes that choose with care what to spill. What does not fit after them waits in memory, all of it.
+/// Passes that choose carefully what to spill. After them, everything that does not fit is spilled completely.
 constexpr unsigned kMaxSpillPasses = 24;
-/// Placements that are tried where an aligned run is missing, each with the webs first that failed before.
+/// Placements that are tried where an aligned run is missing. Each places the webs first that failed before.
 constexpr unsigned kMaxReorderings = 6;
-/// Passes that only clear single runs for what found none.
+/// Passes that only clear single runs for the webs that found none.
 constexpr unsigned kPassesWithoutSlack = 1;
-/// Registers that are kept free after that where runs are missing: so many for each pass, up to this part of all.
+/// After those passes, registers kept free where runs are missing: this many more for each pass, up to this fraction of
+/// all.
 constexpr unsigned kSlackPerPass = 2, kMaxSlackPart = 4;
-/// UR0 to UR3 are nobody's: ptxas never uses them, with up to 59 others in use (observed in its cubins for sm_75, sm_80
-/// and sm_90), and on an H100 a kernel that had matrix descriptors in them met an illegal instruction now and then.
+/// UR0 to UR3 are not allocated. ptxas never uses them, with up to 59 others in use (observed in its cubins for sm_75,
+/// sm_80 and sm_90). On an H100 a kernel that had matrix descriptors in them sometimes raised an illegal instruction
+/// error.
 constexpr unsigned kFirstUniform = 4;
-/// Uniform registers that file R does not get when it is short: pairs must find aligned places among the others.
+/// Uniform registers that file R does not get when it is short, so that uniform pairs still find aligned slots.
 constexpr unsigned kSpareUniform = 8;
-/// A kernel that asks for registers begins with no fewer, whatever its limit is (observed).
+/// A kernel that uses setmaxnreg starts with at least this many registers, regardless of its limit (observed).
 constexpr unsigned kFewestRegisters = 24;
-/// To reach an occupancy class, so many webs at most may lack a register, and the copies between registers may weigh so
-/// much of all instructions.
+/// To reach an occupancy class, at most this many webs may lack a register, and the copies between registers may have
+/// at most this fraction of the weight of all instructions.
 constexpr std::size_t kMostMoved = 16;
-/// Who asks whether a class is enough has other orders and classes to try: so many webs are mended for the answer. Of
-/// 454 questions of real kernels, 5 were answered by mending, with at most 3 webs.
+/// A caller that asks whether a class suffices has other schedules and classes to try, so only this many webs are
+/// mended for the answer. Of 454 questions of real kernels, 5 were answered by mending, with at most 3 webs.
 constexpr std::size_t kMostMended = 4;
-/// And so many webs may be moved for it. Of 133 attempts in the zoo 15 succeeded, with at most 124 moves; with a limit
-/// of 128, one kernel of custatevec takes 64 instead of 56 registers.
+/// How many webs may be moved for such an answer. Of 133 attempts in the zoo 15 succeeded, with at most 124 moves. With
+/// a limit of 128, one kernel of custatevec takes 64 instead of 56 registers.
 constexpr std::size_t kMostMovesOfQuestion = 192;
 constexpr double kMostWeightOfMoves = 0.05;
 /// The spill cost of temporaries of spill code.
@@ -74,12 +76,12 @@ class Allocator {
   Allocator(Function& function, const AllocationOptions& options)
       : function_(function), options_(options), state_(function), physical_(function.vregCount(), ~0u),
         hasCalls_(hasCalls(function)), hasQuadTextures_(hasQuadTextures(function)) {
-    // Whoever is called finds its stack below ours.
+    // Callees place their stack below ours.
     state_.usesFrame = !function.frame.empty() || function.growsStack || hasCalls_ || isCallable(function);
     changesCounts_ = ori::hasRegisterRequests(function);
   }
 
-  /// Does file R fit into so many registers as it is?
+  /// Returns whether file R fits into this many registers without spilling.
   bool fits(unsigned registers, Search search) {
     if (hasQuadTextures_ || changesCounts_ || isCallable(function_)) return true;
     code_ = std::make_shared<const NumberedCode>(function_);
@@ -94,7 +96,7 @@ class Allocator {
   }
 
   std::string run() {
-    // Lanes that wait in other code have registers of their own there.
+    // Lanes that wait in other functions have registers of their own there.
     if (hasQuadTextures_ && (hasCalls_ || isCallable(function_)))
       return fmt::format(
           "function '{}': not supported yet: tex.grad of three coordinates, with offsets or with a value "
@@ -128,7 +130,7 @@ class Allocator {
   }
 
  private:
-  /// Predicates for which there is no register wait in those of file R, or are computed again from what these hold.
+  /// Spills predicates that get no register to file R, or rematerializes them from values in R.
   void addPredicatesTo(Webs& registers) {
     const LiveRanges ranges(code_, File::P);
     const unsigned limit = usable(File::P, limitOf(File::P));
@@ -156,8 +158,8 @@ class Allocator {
     return false;
   }
 
-  /// Is more wanted anywhere than there is at entry, where there is more? If not, giving registers back gains nothing,
-  /// and where few are left spilling costs.
+  /// Returns whether any point needs more registers than there are at entry, where the larger count is available. If
+  /// not, giving registers back gains nothing, and spilling where few are left is costly.
   bool needsMore(const Webs& webs, const LiveRanges& ranges) const {
     std::vector<int> change(ranges.pointCount() + 1, 0);
     for (const Web& web : webs.all)
@@ -181,7 +183,7 @@ class Allocator {
     return false;
   }
 
-  /// The warps keep the registers that they begin with.
+  /// Ignores the program's register requests: the warps keep the registers that they begin with.
   void keepCounts(std::string_view why = "too few registers would be left for a warp") {
     changesCounts_ = false;
     if (options_.tell)
@@ -193,14 +195,14 @@ class Allocator {
     code_.reset();
   }
 
-  /// How many of the registers of a warp values may take.
+  /// How many of the registers of a warp may hold values.
   unsigned limitOfCount(unsigned count) const {
     const isa::Target& target = function_.module().target();
     count = std::min(count, target.maxRegistersPerThread());
     return count - std::min(count, target.reservedRegisters());
   }
 
-  /// Where fewer than `limit` registers are to be had.
+  /// The points where fewer than `limit` registers are available.
   PointLimits pointLimits(const LiveRanges& ranges, unsigned limit) const {
     PointLimits limits;
     auto add = [&](unsigned count, Point point) {
@@ -233,7 +235,7 @@ class Allocator {
   }
 
   bool canSpill(File file) const { return file != File::B; }
-  /// Whether values may go from one register to another between instructions.
+  /// Whether values may move from one register to another between instructions.
   bool allowsMoves() const {
     return !hasCalls_ && !isCallable(function_) && !hasQuadTextures_ && !changesCounts_ && !options_.singlePass &&
            options_.namedWrites == nullptr && !hasAccumulators(function_);
@@ -253,7 +255,7 @@ class Allocator {
     for (unsigned pass = 0;; ++pass) {
       state_.grow(function_);
       if (!code_) {
-        function_.analyses().dropStaleLiveness(); // that of the pass before, which nobody reads any more
+        function_.analyses().dropStaleLiveness(); // the liveness of the previous pass, no longer used
         code_ = std::make_shared<const NumberedCode>(function_);
       }
       const LiveRanges ranges(code_, file, options_.namedWrites != nullptr);
@@ -262,13 +264,13 @@ class Allocator {
       const CallPoints calls = callPoints(ranges, file);
       const PointLimits limits = file == File::R && changesCounts_ ? pointLimits(ranges, limit) : PointLimits{};
       std::vector<Victim> victims;
-      unsigned excess = 0; // registers that are wanted at one point beyond those that there are
+      unsigned excess = 0; // registers needed beyond the limit at the point of highest pressure
       if (!everything) {
         SlotBudget budget = budgetOf(file, limit, limits, calls);
         Placer placer(function_, webs);
         Placement placement;
         std::optional<Moves> moves;
-        // With more values live at once than there are registers, no order of placing them helps.
+        // With more values live at once than there are registers, no placement order helps.
         const unsigned occupied = mostOccupied(webs, ranges.pointCount(), limit, limits);
         excess = occupied - std::min(occupied, limit);
         if (!canSpill(file) || excess == 0) {
@@ -308,7 +310,7 @@ class Allocator {
         }
         if (canSpill(file) && pass < kMaxSpillPasses) victims = chooseVictims(webs, placement, budget, crowdedPasses);
       }
-      // The last resort: each operand goes through memory. It leaves webs that live for one instruction.
+      // The last resort: every operand goes through memory. This leaves webs that live for one instruction.
       const bool isLastResort = victims.empty() && canSpill(file);
       if (isLastResort)
         for (std::uint32_t w = 0; w < webs.all.size(); ++w)
@@ -346,7 +348,7 @@ class Allocator {
     }
   }
 
-  /// What to spill, by pressure or, where that is low enough, to make room for tuples.
+  /// Chooses what to spill: by register pressure or, where that is low enough, to make room for tuples.
   std::vector<Victim> chooseVictims(const Webs& webs, const Placement& placement, const SlotBudget& budget,
                                     unsigned crowdedPasses) const {
     std::vector<Victim> victims;
@@ -354,7 +356,7 @@ class Allocator {
       for (const std::uint32_t w : some)
         victims.push_back({w});
     };
-    // No other value makes room for one that has to survive a call.
+    // A web that must survive a call gains nothing if another web is spilled.
     if (hasCalls_) {
       std::vector<std::uint32_t> inMemory;
       const Range calls = crowdedCalls(webs, budget.calls, usable(budget.file, budget.limit));
@@ -376,7 +378,7 @@ class Allocator {
     for (PointLimit& fewer : limits)
       fewer.limit = usable(budget.file, fewer.limit);
     if (!placement.failed.empty() && crowdedPasses > kPassesWithoutSlack) {
-      // Clearing single runs was not enough: free registers are what large tuples find runs in.
+      // Clearing single runs was not enough: large tuples need free registers to find runs.
       const unsigned slack = std::min(kSlackPerPass * crowdedPasses, limit / kMaxSlackPart);
       PointLimit around{limit - slack, {}};
       for (std::uint32_t f : placement.failed)
@@ -389,7 +391,7 @@ class Allocator {
     else
       addWhole(chooseSpills(webs, limit, limits));
     if (victims.empty()) addWhole(clearRuns(webs, placement, budget));
-    // Large functions have many tuples that live long, and each pass would find others without a run.
+    // Large functions have many tuples with long live ranges, and each pass would find others without a run.
     if (crowdedPasses > kPassesWithoutSlack)
       for (const std::uint32_t w : placement.failed)
         if (webs.all[w].spillCost < kUnspillable &&
@@ -398,10 +400,10 @@ class Allocator {
     return victims;
   }
 
-  /// The value is in memory elsewhere.
+  /// Whether the web belongs to a value that is spilled elsewhere.
   bool isPartOfSpilled(const Web& web) const { return state_.homes[web.members.front().first].exists(); }
 
-  /// Calls may change uniform registers, so little can wait there where there are any.
+  /// Calls may change uniform registers, so functions with calls do not use them for spilled values.
   bool promotes() const {
     return options_.uniformPromotion && !options_.spillEverything && !hasCalls_ && !function_.growsStack;
   }
@@ -415,14 +417,14 @@ class Allocator {
     return *uniformRefuge_;
   }
 
-  /// Registers that values may take: the stack pointer's is not one when there is a frame, or will be one.
+  /// How many registers values may take. Excludes the stack pointer if there is a frame, or may be one later.
   unsigned usable(File file, unsigned limit) const {
     if (file == File::R && function_.hasFramePointer) return limit - 2;
     if (file == File::UR) return limit - kFirstUniform;
     return file == File::R ? limit - 1 : limit;
   }
 
-  /// Where calls write their results: what is live there besides has to survive them.
+  /// The points where calls write their results. Other values that are live there have to survive the call.
   CallPoints callPoints(const LiveRanges& ranges, File file) const {
     CallPoints calls;
     for (const ori::Block* block : function_.layout())
@@ -447,8 +449,8 @@ class Allocator {
            std::any_of(web.components.begin(), web.components.end(), [&](const Range& r) { return r.overlaps(calls); });
   }
 
-  /// The calls that not all that lives across them survives in registers: all whose callee is not known, and of the
-  /// others those across which more registers are live than it leaves.
+  /// The calls across which not all live values survive in registers: all whose callee is unknown, and those across
+  /// which more registers are live than the callee preserves.
   static Range crowdedCalls(const Webs& webs, const CallPoints& calls, unsigned limit) {
     Range crowded;
     for (const CallPoints::Lost& lost : calls.lost) {
@@ -470,7 +472,7 @@ class Allocator {
     return crowded;
   }
 
-  /// The most that is wanted at one point, with what is not to be had there.
+  /// The highest pressure at any point, counting the registers that are not available there.
   static unsigned mostOccupied(const Webs& webs, Point pointCount, unsigned limit, const PointLimits& limits) {
     return mostAtOnce(pointCount, [&](auto&& f) {
       for (const Web& web : webs.all)
@@ -498,15 +500,16 @@ class Allocator {
                           Wanted wanted = Wanted::FewestRegisters) const {
     Placement best = placer.place(budget, Order::ConstrainedFirst);
     if (wanted == Wanted::AnyComplete && best.failed.empty()) return best;
-    // Few webs are easily mended; of what is to be spilled in the end the registers count.
+    // Prefers few failed webs, which are easily mended. Of placements that fail equally often, the one with fewer
+    // registers.
     const auto isBetter = [&](const Placement& a, const Placement& b) {
       if (wanted == Wanted::LeastLacking) return lacksLess(a, b, webs);
       return std::pair(a.failed.size(), a.used) < std::pair(b.failed.size(), b.used);
     };
     if (!options_.singlePass && budget.file == File::R && options_.noSpillAttempts > 1)
       if (Placement other = placer.place(budget, Order::ByStart); isBetter(other, best)) best = std::move(other);
-    // What found no run goes first next time.
-    // Who asks whether there is any has other orders and classes to try.
+    // Webs that found no run are placed first in the next attempt. One attempt per order is enough for a caller that
+    // only asks whether a placement exists: it has other schedules and classes to try.
     const unsigned most = wanted == Wanted::AnyComplete ? 1 : kMaxReorderings;
     std::vector<bool> isEarly(webs.all.size(), false);
     std::vector<std::uint32_t> failed = best.failed;
@@ -525,8 +528,9 @@ class Allocator {
     return best;
   }
 
-  /// A placement in the occupancy class of what is live at once, where the one given takes more: with so few registers
-  /// for a limit, webs that find no run of them go first, and a few values change registers. Returns the limit.
+  /// Searches a placement in the occupancy class of the peak pressure, where the given placement needs more registers.
+  /// With that lower limit, webs that find no run are placed first, and a few values change registers. Returns the
+  /// limit.
   unsigned tightened(const Webs& webs, Placer& placer, SlotBudget budget, Placement& placement,
                      std::optional<Moves>& moves, unsigned occupied) const {
     if (!options_.freeRegisters || options_.singlePass || changesCounts_) return budget.limit;
@@ -539,14 +543,14 @@ class Allocator {
     return budget.limit;
   }
 
-  /// A placement of all webs, if one is found: other webs get other registers, or else `moves` says which change
-  /// theirs. `first` and the other one are where the search begins.
+  /// Returns a placement of all webs, if one is found: other webs get other registers, or `moves` says which webs
+  /// change registers. The search begins from the two placements of `wanted`.
   std::optional<Placement> completePlacement(const Webs& webs, Placer& placer, const SlotBudget& budget,
                                              std::array<Wanted, 2> wanted, std::optional<Moves>& moves) const {
     std::vector<Placement> tried;
     for (const Wanted what : wanted) {
       Placement placement = bestPlacement(webs, placer, budget, what);
-      if (!tried.empty() && placement == tried.front()) continue; // mend() has given it back
+      if (!tried.empty() && placement == tried.front()) continue; // the placement that mend() could not complete
       placement = mend(webs, budget, std::move(placement));
       if (placement.failed.empty()) return placement;
       tried.push_back(std::move(placement));
@@ -556,8 +560,8 @@ class Allocator {
     return std::nullopt;
   }
 
-  /// Whether all webs get registers, as far as a question may cost: copies between registers are found faster than webs
-  /// are mended, so that only what lacks few registers is mended.
+  /// Whether all webs get registers, within the search cost of a query. Copies between registers are found faster than
+  /// webs are mended, so mend() runs only if few webs lack registers.
   bool canComplete(const Webs& webs, Placer& placer, const SlotBudget& budget, Search search) const {
     std::array<Placement, 2> tried;
     for (std::size_t i = 0; i < tried.size(); ++i) {
@@ -571,7 +575,7 @@ class Allocator {
            mend(webs, budget, tried[0], kMostMovesOfQuestion).failed.empty();
   }
 
-  /// Moves that cost less than an occupancy class is worth.
+  /// Finds moves between registers that cost less than an occupancy class gains.
   std::optional<Moves> cheapMoves(const Webs& webs, const SlotBudget& budget, Placement& placement) const {
     if (!allowsMoves() || placement.failed.size() > kMostMoved) return std::nullopt;
     Placement complete = placement;
@@ -586,7 +590,7 @@ class Allocator {
     return moves;
   }
 
-  /// Registers given out in turn, except to what moves.
+  /// Assigns registers in rotation, except to moving webs.
   Placement spreadAround(const Moves& moves, const Webs& webs, Placer& placer, SlotBudget budget,
                          Placement placement) const {
     budget.rotated = budget.limit;
@@ -596,7 +600,7 @@ class Allocator {
     return placer.spread(budget, std::move(placement), moves.taken, isMoving);
   }
 
-  /// The units of copies and tensor memory read uniform registers while the warp goes on.
+  /// The units for copies and tensor memory read uniform registers asynchronously, after the warp has continued.
   bool readsUniformLate() const {
     for (const ori::Block* block : function_.layout())
       for (const ori::Instr& instr : *block)
@@ -604,8 +608,8 @@ class Allocator {
     return false;
   }
 
-  /// The placement again, with registers given out in turn as far as they are free. Then fewer results wait
-  /// for the last access to their register.
+  /// The same webs with registers assigned in rotation as far as they are free. Then fewer results wait for the last
+  /// access to their register.
   Placement rotatedPlacement(Placer& placer, SlotBudget budget, Placement placement) const {
     const bool isWanted = (budget.file == File::R && !changesCounts_) || budget.file == File::P ||
                           (budget.file == File::UR && readsUniformLate());
@@ -618,7 +622,7 @@ class Allocator {
     }
     Placement rotated = placer.place(budget, Order::ConstrainedFirst);
     if (rotated.failed.empty() && rotated.used <= budget.rotated) return rotated;
-    // At least what is reloaded stays in a register for a while (forwardReloads).
+    // At least reloaded values stay in a register for a while (forwardReloads).
     return budget.file == File::P ? placement : placer.spread(budget, std::move(placement));
   }
 
@@ -665,11 +669,11 @@ class Allocator {
     }
   }
 
-  /// Writes the decision into the code.
+  /// Rewrites the code as decided.
   void commit() {
     if (options_.namedWrites != nullptr) noteNames(*options_.namedWrites);
     if (options_.fates != nullptr) noteFates(*options_.fates);
-    // A stack that grows has addresses that do not follow from frame objects, and debuggers look at all objects.
+    // Addresses in a growing stack do not follow from frame objects, and debuggers look at all objects.
     FrameFacts facts;
     if (!function_.frame.empty()) {
       facts.categories = frameCategories(function_, state_.assignment);
@@ -705,7 +709,7 @@ class Allocator {
     if (options_.frame != nullptr) *options_.frame = frameRecords(function_, facts.dead, facts.categories);
     if (isFunction) {
       insertFrame(function_, function_.stats.frameBytes);
-      // Aligning the stack pointer takes it further down.
+      // Aligning the stack pointer moves it further down.
       if (alignsStack(function_)) function_.stats.frameBytes += frameAlignment(function_);
     } else if (function_.stats.frameBytes || function_.growsStack || hasCalls_) {
       insertPrologue(function_, function_.stats.frameBytes);
@@ -740,7 +744,7 @@ class Allocator {
   isa::Operand physicalOf(const ori::Operand& o) const {
     isa::Operand out = o.value();
     out.flags = static_cast<std::uint8_t>(out.flags & ~isa::Operand::kVirtual);
-    // A register that never gets a value reads as anything; the zero register is as good as any.
+    // A register that never gets a value has an arbitrary value; the zero register will do.
     out.reg = physical_[o.reg] == ~0u ? isa::zeroRegister(o.file) : physical_[o.reg] + o.sub;
     out.sub = 0;
     return out;
@@ -750,11 +754,11 @@ class Allocator {
   const AllocationOptions& options_;
   SpillState state_;
   std::shared_ptr<const NumberedCode> code_;   // as it is now, for all files; null when it has changed
-  std::optional<UniformRefuge> uniformRefuge_; // made when file R is short for the first time
+  std::optional<UniformRefuge> uniformRefuge_; // created when file R is short for the first time
   std::vector<std::uint32_t> physical_;
   const bool hasCalls_, hasQuadTextures_;
   bool keepsFactors_ = false;
-  bool changesCounts_ = false; ///< warps give registers back and take them: points have limits of their own
+  bool changesCounts_ = false; ///< warps give registers back and take them, so limits differ by point
   unsigned highestR_ = 0;
 };
 

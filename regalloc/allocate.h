@@ -22,11 +22,12 @@ struct AllocationOptions {
   bool optimizedRemat = true;   ///< knob RegAllocEnableOptimizedRemat
   bool sharesFrame = true;      ///< unless knob DisableSsc is set
   bool uniformPromotion = true; ///< knob RegAllocUniformPromotion (628)
-  /// How many registers may be used at the price of so many; none: no more than needed.
+  /// Returns the highest register count in the occupancy class of the given one. If empty, no more registers are used
+  /// than needed.
   std::function<unsigned(unsigned)> freeRegisters;
   bool check = false; ///< run the allocation checker; an error is an InternalError
   std::function<void(const ori::Instr*, std::string, std::int64_t)>
-      remark; ///< one per spilled or rematerialised register
+      remark; ///< one per spilled or rematerialized register
   /// Emits a note to the user: where a wgmma wait is inserted that the program does not have.
   std::function<void(const ori::Instr&, std::string)> tell;
   std::vector<NamedWrite>* namedWrites = nullptr; ///< filled if not null
@@ -35,17 +36,18 @@ struct AllocationOptions {
 };
 
 /// Allocates all register files of a function, rewrites its operands to physical registers, lays out the frame and
-/// fills Function::stats. On failure (the limit is below the need of a single instruction) returns a message
-/// that names the function, the file and the budget; the function is then of no further use. Empty on success.
+/// fills Function::stats. On failure (a single instruction needs more than the limit) returns a message that gives the
+/// function, the file and the budget; the function is then unusable. Empty on success.
 ///
-/// Order of the files: B, UP, P, UR, R, so that those that spill into R come before it.
+/// Order of the files: B, UP, P, UR, R. Files that spill into R come before it.
 std::string allocateRegisters(ori::Function& function, const AllocationOptions& options);
 
-/// How hard fitsRegisters() looks: Thorough also moves webs that have a place already, which takes most of the time.
+/// How hard fitsRegisters() searches: Thorough also moves webs that have registers already, which takes most of the
+/// time.
 enum class Search : std::uint8_t { Quick, Thorough };
 
-/// Whether all values of file R can be assigned to so many registers, without those that the target reserves,
-/// for the current order and without spilling. For schedulers; true for code with calls.
+/// Whether all values of file R can be assigned to this many registers (not counting those that the target reserves)
+/// for the current schedule without spilling. For schedulers; true for code with calls.
 bool fitsRegisters(ori::Function& function, unsigned registers, Search search);
 
 } // namespace orias::regalloc

@@ -14,22 +14,21 @@ struct SpillMove {
     Store, ///< register to frame: operand `reg` is stored to the words of the Frame operand
     Load,  ///< frame to register
     Move,  ///< to or from a register of another file (P or UR kept in R): operand `from` becomes operand `reg`
-    Remat  ///< computes the value anew into operand `reg`
+    Remat  ///< rematerializes the value into operand `reg`
   };
   Kind kind;
   std::uint8_t reg = 0;  ///< index of the register operand
   std::uint8_t from = 0; ///< Move: index of the source operand
 };
 
-/// What the allocator decided, before the operands are rewritten. The checker reads this and nothing else of the
-/// allocator.
+/// The decisions of the allocator, before the operands are rewritten. The checker reads nothing else of the allocator.
 struct Assignment {
   std::vector<std::uint32_t>
       physical; ///< first physical register, by virtual register; ~0 where it never holds anything
-  /// Temporaries of spill code represent (a component of) another register: itself and 0 for all ordinary ones.
+  /// Temporaries of spill code represent (a component of) another register. Ordinary registers represent themselves.
   std::vector<ori::VRegId> standsFor;
   std::vector<std::uint8_t> partOf;                       ///< first component of standsFor
-  std::unordered_map<ori::InstrId, SpillMove> spillMoves; ///< looked up only, never walked
+  std::unordered_map<ori::InstrId, SpillMove> spillMoves; ///< looked up only, never iterated
 };
 
 } // namespace orias::regalloc

@@ -74,7 +74,7 @@ ori::RegisterSet changedByCalling(const ori::Function& function) {
       if (instr.op != isa::Op::CALL_ABS && instr.op != isa::Op::CALL_ABS_R) continue;
       if (const ori::RegisterSet* known = knownChanges(function, instr))
         changed |= *known;
-      else if (!callsItself(function, instr)) // that adds nothing
+      else if (!callsItself(function, instr)) // a call of itself adds nothing
         callsUnknown = true;
     }
   if (callsUnknown)
@@ -87,7 +87,8 @@ ori::RegisterSet changedByCalling(const ori::Function& function) {
 ori::RegisterSet changedAt(const ori::Function& caller, const ori::Instr& call) {
   const ori::RegisterSet* known = knownChanges(caller, call);
   if (!known) return lostBy(conventionOf(call), caller.module().target());
-  // Where lanes have parted, others may run while the callee waits, and the warp shares the uniform registers.
+  // Where lanes have diverged, others may run while the callee waits, and the lanes of a warp share the uniform
+  // registers.
   ori::RegisterSet changed = registersWhere(caller.module().target(), [&](File file, std::uint32_t r) {
     return file != File::R && file != File::P && !survivesCall(Convention::Function, file, r);
   });

@@ -35,8 +35,8 @@ bool isOfFileR(const IsaOperand& o) {
   return o.isReg(File::R) && !o.isZeroReg();
 }
 
-/// On chips before sm_90 LEPC knows no other place than its own: it begins a block, which ends with the call, and
-/// settleReturnAddresses() finds the distance to add. Returns the block behind the call.
+/// On chips before sm_90 LEPC returns only its own address. It begins a block, which ends with the call, and
+/// settleReturnAddresses() computes the distance to add. Returns the block after the call.
 ori::Block* emitOwnAddress(ori::Function& function, ori::Builder& b, ori::Instr* call, const IsaOperand& pair,
                            std::uint32_t scratch) {
   ori::Block* here = function.splitAfter(b.emit(Op::MOV, {reg(scratch), IsaOperand::immediate(1)}));
@@ -49,14 +49,14 @@ ori::Block* emitOwnAddress(ori::Function& function, ori::Builder& b, ori::Instr*
   return behind;
 }
 
-/// The words of the operands from `first` on, in the registers from R4 on.
+/// Moves the words of the operands from `first` on to the registers from R4 on.
 std::vector<Move> argumentMoves(const ori::Instr& call, unsigned first, unsigned end) {
   std::vector<Move> moves;
   std::uint32_t to = kFirstArgument;
   for (unsigned i = first; i < end; ++i) {
     const IsaOperand given = call.op_(i).value();
     for (unsigned w = 0; w < given.width; ++w, ++to) {
-      // The words of a tuple that nothing stands in are no arguments.
+      // Empty words of a tuple are not arguments.
       if (given.isZeroReg() && call.op == Op::CALL_EXTERN) continue;
       moves.push_back({to, ori::component(given, w)});
     }
@@ -69,7 +69,7 @@ IsaOperand half(IsaOperand symbol, bool isHigh) {
   return symbol;
 }
 
-/// The code behind a call takes the results from R4 on.
+/// The code after a call takes the results from R4 on.
 void takeResults(ori::Builder& b, const ori::Instr& call, unsigned count) {
   std::uint32_t from = kFirstArgument;
   std::vector<Move> moves;
@@ -125,7 +125,7 @@ ori::Block* emitReturnAddress(ori::Function& function, ori::Instr* call, std::ui
   return behind;
 }
 
-/// First those whose target nobody reads any more; where all that are left go in circles, one word steps aside.
+/// First the moves whose target no remaining move reads. If only cycles are left, one word moves to `scratch`.
 void emitMoves(ori::Builder& b, std::vector<Move> moves, std::uint32_t scratch) {
   std::vector<Move> constants;
   std::erase_if(moves, [&](const Move& m) {
@@ -177,7 +177,8 @@ void expandAddresses(ori::Function& function) {
 
 namespace {
 
-/// But for NOPs, which make it wait at -O0: its own place is where the block begins.
+/// Whether the block starts with LEPC, except for NOPs that make it wait at -O0. LEPC's address is the start of the
+/// block.
 bool startsWithLepc(const ori::Block& block) {
   for (const ori::Instr& instr : block)
     if (instr.op != Op::NOP) return instr.op == Op::LEPC;
@@ -189,7 +190,7 @@ bool startsWithLepc(const ori::Block& block) {
 void settleReturnAddresses(ori::Function& function) {
   if (function.module().target().has(isa::Capability::LabelAddresses)) return;
   constexpr std::int32_t kInstructionBytes = 16;
-  ori::Block* before = nullptr; // the only way into a block of LEPC is from there
+  ori::Block* before = nullptr; // the only predecessor of a block that starts with LEPC
   for (ori::Block* block : function.layout()) {
     ori::Block* previous = std::exchange(before, block);
     if (startsWithLepc(*block))

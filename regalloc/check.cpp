@@ -28,7 +28,7 @@ using ori::Operand;
 namespace {
 
 constexpr std::size_t kMostFaults = 20;
-/// Steps spent on finding divergent sides before the rest of the branches go unexamined.
+/// Steps spent on finding divergent sides. The remaining branches are then not examined.
 constexpr std::size_t kMostRegionSteps = 4'000'000;
 
 bool isWarpFile(File file) {
@@ -38,15 +38,15 @@ bool namesVirtual(const isa::Operand& o) {
   return o.isVirtual() && o.reg != isa::Operand::kNoReg;
 }
 unsigned registersOf(const isa::Operand& o) {
-  return o.isReg() ? o.width : 1; // a bindless constant names one register, whatever the width of its data
+  return o.isReg() ? o.width : 1; // a bindless constant uses one register, regardless of the width of its data
 }
 
-/// What is known at the beginning of a block. Only of components that matter across blocks.
+/// The state at the beginning of a block, for components that matter across blocks.
 struct State {
   bool reached = false;
   std::vector<std::uint64_t> pairs; ///< (location, unit), sorted
-  Bits mayHaveValue;                ///< by global number of the unit: in a lane that comes here
-  Bits mayHaveInWarp;               ///< or in lanes that ran before
+  Bits mayHaveValue;                ///< by global number of the unit: in a lane that reaches the block
+  Bits mayHaveInWarp;               ///< the same, or in lanes that ran before
 };
 
 std::uint64_t pairOf(Location l, Unit u) {
@@ -83,7 +83,8 @@ class Checker {
     if (hasWarpValues) findSides();
     flow(false);
     if (!faults_.empty() && !sides_.empty()) {
-      // Without regard to the branch, a side of it ends with what other paths to its end bring, too.
+      // These faults may be false: without a separate data flow, the end of a side also has what other paths bring
+      // there.
       faults_.clear();
       in_.assign(function_.blockIdCount(), {});
       flow(true);
@@ -116,10 +117,10 @@ class Checker {
     }
   }
 
-  // --- what lives across blocks
+  // --- values live across blocks
 
-  /// A component whose references all stand in one block, the first of them a definition for sure, cannot bring a value
-  /// in or out of it.
+  /// A component whose references are all in one block, the first of them an unconditional definition, cannot carry a
+  /// value into or out of it.
   void findGlobalUnits() {
     std::vector<BlockId> seenIn(unitCount_, ori::kNoId);
     std::vector<bool> global(unitCount_, false);
@@ -138,7 +139,7 @@ class Checker {
         const bool startsValue = (!instr.isGuarded() || instr.hasUndefinedRest) && !spillMove(instr);
         for (const Operand& o : instr.refs())
           if (namesVirtual(o) && o.isDef) see(instr, o, startsValue);
-        // The definition of what is made anew is gone: take it that there is a value from the beginning on.
+        // The definition of a rematerialized value may be deleted: assume that it has a value from the beginning on.
         if (const SpillMove* move = spillMove(instr); move && move->kind == SpillMove::Kind::Remat)
           for (unsigned i = 0; i < instr.op_(move->reg).width; ++i)
             madeAnew_.push_back(unitOf(instr.op_(move->reg), i));
@@ -153,7 +154,7 @@ class Checker {
 
   // --- edges
 
-  /// The blocks from one successor of a branch up to where the successors of the branch meet.
+  /// The blocks from one successor of a branch up to the reconvergence point of the branch.
   struct Side {
     BlockId branch;
     std::vector<BlockId> blocks; ///< the successor of the branch first
@@ -188,7 +189,7 @@ class Checker {
           if (leaves) side.ends.push_back(side.blocks[i]);
         }
         steps += side.blocks.size();
-        // A side without instructions leaves the registers as they are, whenever it runs.
+        // A side without instructions does not change the registers, whenever it runs.
         if (std::ranges::all_of(side.blocks, [&](BlockId s) { return function_.block(s)->empty(); })) continue;
         sides_.push_back(std::move(side));
       }
@@ -198,7 +199,7 @@ class Checker {
     }
   }
 
-  /// From the ends of sides to the beginnings of the others, by block.
+  /// Edges from the ends of sides to the beginnings of the others, by block.
   std::vector<std::vector<BlockId>> warpEdges(const std::vector<const Side*>& sides) const {
     std::vector<std::vector<BlockId>> edges(function_.blockIdCount());
     for (const Side* side : sides)
@@ -213,10 +214,11 @@ class Checker {
 
   // --- lanes that have yielded
 
-  /// Behind a YIELD lanes run in any order: no register of the warp that some of them read there, and that was not
-  /// written in the same block, may be written there for something else.
+  /// After a YIELD lanes run in any order. If some of them read a uniform register there that was not written in the
+  /// same block, no lane may overwrite it there with another value.
   void checkYields() {
-    // A reloaded register is named for itself here: what it stands for is elsewhere in several blocks, too.
+    // Here a reloaded register is identified by itself: the register that it represents is used in several blocks
+    // anyway.
     const auto ownUnit = [&](const Operand& o, unsigned i) { return firstUnit_[o.reg] + o.sub + i; };
     std::vector<BlockId> seenIn(unitCount_, ori::kNoId);
     std::vector<bool> isInSeveral(unitCount_);
@@ -231,7 +233,7 @@ class Checker {
         if (!o.isDef && isInSeveral[ownUnit(o, i)]) read.emplace(l, unitOf(o, i));
       });
       forWarpUnits(blocks, [&](const Instr& instr, const Operand& o, Location l, unsigned i) {
-        if (!o.isDef || instr.op == isa::Op::CONV_ALLOC) return; // which writes nothing
+        if (!o.isDef || instr.op == isa::Op::CONV_ALLOC) return; // it writes nothing
         const auto found = read.find(l);
         if (found != read.end() && found->second != unitOf(o, i))
           fault(instr, fmt::format("overwrites virtual register {}, which lanes that have yielded still read",
@@ -267,8 +269,9 @@ class Checker {
 
   // --- data flow
 
-  /// Finds what holds at the beginning of each block, and reports uses that find something else. `bySide`: what a side
-  /// of a branch leaves in the registers of the warp is found by a data flow of its own, which begins at the branch.
+  /// Computes the state at the beginning of each block, and reports uses that find another value. `bySide`: the values
+  /// that a side of a branch leaves in the registers of the warp are found by a separate data flow, which begins at the
+  /// branch.
   void flow(bool bySide) {
     Holdings holdings(locationCount_, unitCount_);
     mayHaveValue_ = Bits(unitCount_);
@@ -299,8 +302,8 @@ class Checker {
     }
   }
 
-  /// Takes states along the edges between `blocks` (in reverse post-order) until nothing changes, beginning with those
-  /// that are dirty.
+  /// Propagates states along the edges between `blocks` (in reverse post-order) until nothing changes, beginning with
+  /// the dirty blocks.
   void propagate(std::vector<State>& in, std::vector<bool>& dirty, std::span<const BlockId> blocks,
                  const std::vector<std::vector<BlockId>>& warpEdges, Holdings& holdings) {
     std::vector<bool> inside(function_.blockIdCount(), false);
@@ -329,7 +332,7 @@ class Checker {
     }
   }
 
-  /// What each side of a branch leaves reaches the other sides of the branch. True if that changed something.
+  /// Propagates what each side of a branch leaves to the other sides of the branch. True if that changed something.
   bool passSides(std::vector<bool>& dirty, Holdings& holdings) {
     bool changed = false;
     std::vector<State> local(function_.blockIdCount());
@@ -361,7 +364,7 @@ class Checker {
     return changed;
   }
 
-  /// What holds at the end of a block.
+  /// The state at the end of a block.
   State after(const State& in, BlockId block, Holdings& holdings) {
     load(in, holdings);
     for (Instr& instr : *function_.block(block))
@@ -390,7 +393,7 @@ class Checker {
     return out;
   }
 
-  /// Intersects `into` with `from`; of the registers of the warp only, when the edge is no edge for threads.
+  /// Intersects `into` with `from`; only for the registers of the warp if the edge is no edge for threads.
   bool meet(State& into, const State& from, bool warpOnly) const {
     if (!into.reached) {
       into = from;
@@ -434,7 +437,7 @@ class Checker {
   bool mayHaveValue(Unit u) const {
     return globalNumber_[u] != kNowhere ? globalMayHaveInWarp_[globalNumber_[u]] : mayHaveValue_[u];
   }
-  /// The same for what a location holds: a register of the warp may have the value of lanes that ran before.
+  /// Whether a unit may have a value in a location: a register of the warp may have the value of lanes that ran before.
   bool mayHaveValue(Unit u, Location l) const {
     if (isWarpLocation(l) || globalNumber_[u] == kNowhere) return mayHaveValue(u);
     return globalMayHaveValue_[globalNumber_[u]];
@@ -502,7 +505,7 @@ class Checker {
             if (other != u) holdings.add(l, other);
         holdings.add(l, u);
         if (guard && !hasOldValue) holdings.addFact({kNowhere, u, guard->complement()});
-        // A copy of what has no value has none.
+        // A copy of an undefined value is undefined.
         setMayHaveValue(u, !plainCopy || hasCopiedValue_[i]);
       }
     }
@@ -514,27 +517,27 @@ class Checker {
         holdings.forgetGuard(unitOf(o, 0));
   }
 
-  /// A copy of a register to one of its file, without a change.
+  /// Whether this is an unmodified copy between registers of one file.
   bool copiesAsItIs(const Instr& instr) const {
     if (instr.op != ori::Op::COPY) return false;
     const Operand &to = instr.op_(0), &from = instr.op_(1);
     return from.isReg() && namesVirtual(from) && namesVirtual(to) && to.file == from.file && !from.neg() &&
            !from.abs() && !from.inverted();
   }
-  /// A guarded copy from a location to the same one, for which all lanes keep what is there.
+  /// A guarded copy from a location to itself, which changes nothing in any lane.
   bool copiesItself(const Instr& instr, unsigned word) const {
     if (!instr.isGuarded() || !copiesAsItIs(instr)) return false;
     const Operand &to = instr.op_(0), &from = instr.op_(1);
     return word < from.width && hasPlace(to) && hasPlace(from) && locationOf(to, word) == locationOf(from, word);
   }
 
-  /// The guard of an instruction; nothing if no register tells it.
+  /// The guard of an instruction; nothing if it is not in a register.
   std::optional<Guard> guardOf(const Instr& instr) const {
     if (!instr.isGuarded() || !namesVirtual(instr.guard())) return std::nullopt;
     return Guard{unitOf(instr.guard(), 0), instr.guard().inverted()};
   }
 
-  /// A new value of u in l where the guard is true. Elsewhere the old one goes on.
+  /// A new value of u in l where the guard is true. Elsewhere the old one remains.
   void defineUnder(std::optional<Guard> guard, Unit u, Location l, Holdings& holdings) const {
     if (!guard) {
       const bool isComplete = holdings.holds(l, u);
@@ -545,7 +548,7 @@ class Checker {
     }
     const bool isComplete = holdings.holdsUnder(l, u, guard->complement());
     std::vector<Fact> kept;
-    // Lanes where the guard is false find what others have written to a register of the warp.
+    // Lanes where the guard is false see what others have written to a register of the warp.
     const bool isOwnValue = !isWarpUnit(u);
     for (Location other : holdings.placesOf(u))
       if (other != l && isOwnValue) kept.push_back({other, u, guard->complement()});
@@ -561,7 +564,8 @@ class Checker {
       holdings.addFact({l, u, *guard});
   }
 
-  /// ELECT has set the guard in an active lane earlier in the block, so a result in registers of the warp is written.
+  /// ELECT has set the guard in one active lane earlier in the block, so a result in registers of the warp is certainly
+  /// written.
   bool runsForElectedLane(const Instr& instr, const Operand& def) const {
     return isWarpFile(def.file) && namesVirtual(instr.guard()) && !instr.guard().inverted() &&
            has(elected_, unitOf(instr.guard(), 0));
@@ -575,7 +579,7 @@ class Checker {
     if (elects) elected_.push_back(unitOf(instr.op_(0), 0));
   }
 
-  /// Registers that a callee may change hold nothing that we know.
+  /// The contents of registers that a callee may change are unknown.
   void forgetAtCall(const Instr& call, Holdings& holdings) const {
     const ori::RegisterSet changed = changedAt(function_, call);
     for (File file : {File::R, File::P, File::UR, File::UP, File::B})
@@ -583,7 +587,7 @@ class Checker {
         if (changed.contains(file, r)) holdings.clear(fileBase_[static_cast<unsigned>(file)] + r);
   }
 
-  /// The word of a spill slot that component i of a load or store touches; kNowhere when it is none.
+  /// The word of a spill slot that component i of a load or store accesses; kNowhere if there is none.
   Location wordOf(const Instr& instr, unsigned i) const {
     for (const Operand& o : instr.ops()) {
       if (o.kind != isa::Operand::Kind::Frame) continue;
@@ -595,7 +599,7 @@ class Checker {
     return kNowhere;
   }
 
-  /// `to` takes what `from` holds, where the guard is true.
+  /// `to` receives the contents of `from` where the guard is true.
   void transfer(std::optional<Guard> guard, bool isGuarded, Location to, Location from, Holdings& holdings) {
     std::vector<Unit> units = holdings.at(from);
     std::vector<Fact> facts;
@@ -608,7 +612,7 @@ class Checker {
         if (guard && holdings.holdsUnder(to, u, guard->complement()))
           whole.push_back(u);
         else if (holdings.holds(to, u))
-          whole.push_back(u); // the same value from both
+          whole.push_back(u); // both have the same value
         else if (guard)
           parts.push_back({to, u, *guard});
       };
@@ -666,8 +670,8 @@ class Checker {
   }
 
   void checkUse(const Instr& instr, const Operand& o, const Holdings& holdings) {
-    // The register that keeps a value of another file has none of its own: what it holds is checked at the move's
-    // result.
+    // The register that keeps a value of another file has no value of its own: its contents are checked at the result
+    // of the move.
     const std::optional<Guard> guard = guardOf(instr);
     for (unsigned i = 0; i < registersOf(o); ++i) {
       const Unit u = unitOf(o, i);
@@ -697,7 +701,8 @@ class Checker {
     if (isa::desc(instr.op).latencyClass == isa::LatencyClass::Gmma) checkProduct(instr, results);
   }
 
-  /// The product of a warp group reads matrices and metadata while it writes; the old sum is its own affair.
+  /// The product of a warp group reads matrices and metadata while it writes. Its old sum may share the registers of
+  /// the result.
   void checkProduct(const Instr& instr, const std::vector<Location>& results) {
     const int old = isa::desc(instr.op).slotIndex("Rc");
     for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
@@ -729,12 +734,12 @@ class Checker {
   std::uint32_t globalCount_ = 0;
   std::vector<std::uint32_t> globalNumber_; // by unit
   Bits isGlobalOfWarp_;                     // by global number
-  // At the current instruction: by global number; of other units, by unit.
+  // State at the current instruction: by global number; for other units, by unit.
   Bits globalMayHaveValue_, globalMayHaveInWarp_, mayHaveValue_;
   std::vector<Side> sides_;
   std::vector<std::vector<Unit>> copied_;        // scratch
   std::vector<bool> hasCopiedValue_;             // scratch
-  std::vector<std::pair<Location, Unit>> words_; // scratch: of spill slots, and what a copy makes them hold, too
+  std::vector<std::pair<Location, Unit>> words_; // scratch: of spill slots, with the values that a copy adds to them
   std::vector<Unit> elected_;                    // predicates that hold in one active lane
   Location fileBase_[isa::kFileCount] = {};
   Location warpBegin_ = 0, warpEnd_ = 0;

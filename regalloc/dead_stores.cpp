@@ -13,7 +13,7 @@ using ori::Instr;
 
 namespace {
 
-/// Words of spill slots, all of them numbered.
+/// Words of spill slots, by their number among all words.
 struct Run {
   std::uint32_t first = 0, count = 0;
 };
@@ -33,7 +33,7 @@ class StoreRemover {
     using Words = std::vector<std::uint64_t>;
     std::vector<Words> in(cfg_.idCount(), Words(parts, 0));
     Words live;
-    // Calls f(instr, words) for each store and each reload of a block from the end on, and keeps `live`.
+    // Calls f(instr, words) for each store and each reload of a block, last to first, and updates `live`.
     const auto walk = [&](ori::BlockId id, auto&& f) {
       live.assign(parts, 0);
       for (const ori::BlockId s : cfg_.successors(id))
@@ -66,12 +66,12 @@ class StoreRemover {
         changed = true;
       }
     }
-    std::vector<std::pair<Instr*, std::uint32_t>> doomed; // and how many words
+    std::vector<std::pair<Instr*, std::uint32_t>> doomed; // with the number of words
     for (const ori::BlockId id : order)
       walk(id, [&](Instr& store, const Run& words) {
         for (std::uint32_t w = words.first; w < words.first + words.count; ++w)
           if (live[w / 64] >> (w % 64) & 1) return;
-        // The walk asks nothing of what has gone.
+        // Erased after the walk, which must not see deleted instructions.
         doomed.push_back({&store, words.count});
       });
     for (const auto& [store, count] : doomed) {
@@ -82,7 +82,7 @@ class StoreRemover {
   }
 
  private:
-  /// The words that a store or a reload names.
+  /// The words that a store or a reload accesses.
   std::optional<Run> wordsOf(const Instr& instr, const SpillMove& move) const {
     if (move.kind != SpillMove::Kind::Load && move.kind != SpillMove::Kind::Store) return std::nullopt;
     for (const ori::Operand& o : instr.ops())

@@ -4,7 +4,7 @@
 
 namespace orias::regalloc {
 
-/// Removes stores to spill slots whose words are stored again on all paths before anything reads them, or never read.
+/// Removes stores to spill slots whose words are overwritten on all paths before any read, or never read.
 void removeDeadStores(ori::Function& function, SpillState& state);
 
 } // namespace orias::regalloc

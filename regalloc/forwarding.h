@@ -9,8 +9,9 @@
 
 namespace orias::regalloc {
 
-/// What each register holds, on the way through the blocks in reverse post order: in front of a block what its
-/// predecessors agree on, and nothing where one of them has not been passed yet. `nothing` stands for no value.
+/// Tracks what each register holds, over the blocks in reverse post-order. At the start of a block: the values that its
+/// predecessors agree on, and nothing if one of them has not been visited yet. `nothing` is the value for an unknown
+/// content.
 template <typename Value> class HeldValues {
  public:
   HeldValues(const ori::Cfg& cfg, std::size_t registers, Value nothing)
@@ -37,8 +38,8 @@ template <typename Value> class HeldValues {
   std::vector<std::vector<Value>> behind_; // by block: `now` at its end; empty if not known yet
 };
 
-/// Whether an instruction may change a register that is not one of its results: a call, of files R and P what the
-/// driver's functions do not preserve and all else, and `setmaxnreg`, all of file R.
+/// Whether an instruction may change a register that is not one of its results. A call may change those of files R and
+/// P that the functions of the driver do not preserve, and all other files; `setmaxnreg` may change all of file R.
 inline bool changesHidden(const ori::Instr& instr, isa::File file, std::uint32_t reg) {
   const bool isOfLanes = file == isa::File::R || file == isa::File::P;
   if (isCall(instr))
@@ -50,7 +51,7 @@ inline bool changesHidden(const ori::Instr& instr) {
   return isCall(instr) || instr.op == ori::Op::USETMAXREG_ALLOC || instr.op == ori::Op::USETMAXREG_DEALLOC;
 }
 
-/// The instruction that reads the temporary, if `move` writes all of it and no other one reads it; null otherwise.
+/// The only instruction that reads the temporary, if `move` writes all of it; null otherwise.
 inline const ori::Instr* onlyReader(const ori::Function& function, const ori::Instr& move, const ori::Operand& temp) {
   if (!temp.isVirtual() || temp.sub != 0 || std::max(temp.width, std::uint8_t{1}) != function.vreg(temp.reg).width)
     return nullptr;
@@ -63,8 +64,8 @@ inline const ori::Instr* onlyReader(const ori::Function& function, const ori::In
   return reader;
 }
 
-/// The reader follows closely behind the move, in the same block, and no instruction up to and with the reader is one
-/// for which `isLost(instr)`.
+/// Whether the reader follows closely after the move in the same block, and `isLost(instr)` is false for all
+/// instructions up to and including the reader.
 template <typename IsLost> bool staysUntil(const ori::Instr& move, const ori::Instr& reader, IsLost&& isLost) {
   unsigned left = 16; // other moves for the same reader
   for (const ori::Instr* at = move.next; at && left-- != 0; at = at->next) {

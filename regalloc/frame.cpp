@@ -31,8 +31,8 @@ std::uint32_t frameAlignment(const ori::Function& function) {
 
 namespace {
 
-/// What the stack pointer is a multiple of when the function begins: whoever puts an aligned parameter on the stack
-/// sees to that (observed: ptxas' callers and callees).
+/// The alignment of the stack pointer when the function begins. A caller that puts an aligned parameter on the stack
+/// ensures it (observed: ptxas' callers and callees).
 std::uint32_t alignmentAtEntry(const ori::Function& function) {
   std::uint32_t alignment = kStackGranule;
   for (const ori::FrameObject& object : function.frame)
@@ -48,10 +48,10 @@ bool alignsStack(const ori::Function& function) {
 
 namespace {
 
-/// Objects of one frame for which room is looked for below those that are there; each costs a walk over these.
+/// Frame objects for which a place between others is searched; each costs a walk over the objects placed before.
 constexpr std::size_t kMostShared = 4096;
 
-/// Gives each object the lowest place that is not taken by another one that is in use at the same time.
+/// Gives each object the lowest offset where it overlaps no other object that is in use at the same time.
 class FrameRoom {
  public:
   FrameRoom(ori::Function& function, std::span<const Range> lives, std::uint32_t start)
@@ -90,7 +90,7 @@ class FrameRoom {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> taken_; // scratch
 };
 
-/// 1, 2, 3, then the others of the program, then what the allocator spills.
+/// Categories 1, 2, 3, then the other objects of the program, then spill slots.
 unsigned placeInLayout(const ori::FrameObject& object, FrameCategory category) {
   if (object.isSpill) return 5;
   return category == FrameCategory::Named ? 4 : static_cast<unsigned>(category);

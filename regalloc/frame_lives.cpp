@@ -17,9 +17,9 @@ using ori::Instr;
 
 namespace {
 
-/// Objects of the program that are told apart, one bit each.
+/// Objects of the program that are distinguished, one bit each.
 constexpr unsigned kMostArrays = 64;
-/// Above this many bits of flow (blocks times words) all objects stay apart.
+/// Above this many bits of data flow (blocks times words) no objects share bytes.
 constexpr std::size_t kMostBits = std::size_t{1} << 28;
 
 using Bits = std::vector<std::uint64_t>;
@@ -33,7 +33,7 @@ void set(Bits& bits, std::size_t i) {
 void clear(Bits& bits, std::size_t i) {
   bits[i / 64] &= ~(std::uint64_t{1} << (i % 64));
 }
-/// True if there were others.
+/// Adds the bits of `from`; true if some of them are new.
 bool add(Bits& to, const Bits& from) {
   bool isMore = false;
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -48,7 +48,7 @@ template <typename F> void forEach(const Bits& bits, F&& f) {
       f(static_cast<std::uint32_t>(64 * word + static_cast<unsigned>(std::countr_zero(left))));
 }
 
-/// Which values are addresses of objects of the program.
+/// Tracks which values are addresses of objects of the program.
 class Addresses {
  public:
   Addresses(const ori::Function& function, const Assignment& assignment)
@@ -90,14 +90,15 @@ class Addresses {
   }
 
  private:
-  /// True if something new has been found.
+  /// Returns whether new addresses have been found.
   bool follow(const Instr& instr) {
     const std::uint64_t named = namedBy(instr);
     if (named == 0) return false;
     const isa::InstrDesc& row = isa::desc(instr.op);
     const bool isAccess = row.has(Flag::Load) || row.has(Flag::Store) || row.has(Flag::Atomic);
     if (isAccess) {
-      // What is stored may be an address: only the operands of the address itself are known not to be.
+      // A stored value may be an address. Only the operands that form the address of the access are known not to be
+      // stored.
       std::uint64_t stored = 0;
       if (!isPlainAccess(instr)) stored = named;
       for (unsigned i = 0; i < instr.operandCount; ++i) {
@@ -142,7 +143,7 @@ class Addresses {
   const ori::Function& function_;
   const Assignment& assignment_;
   std::vector<std::uint64_t> bitOf_; ///< by object
-  std::vector<std::uint64_t> of_;    ///< by virtual register that others stand for
+  std::vector<std::uint64_t> of_;    ///< by virtual register that spill temporaries represent
   std::uint64_t escaped_ = 0;
 };
 
@@ -183,12 +184,12 @@ class Lives {
 
  private:
   enum class Kind : std::uint8_t {
-    Read,  ///< of what has been written before
-    Write, ///< all of it
-    Access ///< perhaps the one or the other, or of a part
+    Read,  ///< reads what has been written before
+    Write, ///< writes all of it
+    Access ///< reads or writes all or a part of it
   };
 
-  /// Calls f(cell, kind) for what an instruction may touch.
+  /// Calls f(cell, kind) for each cell that an instruction may access.
   template <typename F> void forEachTouched(const Instr& instr, F&& f) const {
     const auto move = assignment_.spillMoves.find(instr.id);
     if (move == assignment_.spillMoves.end()) {
@@ -246,18 +247,18 @@ class Lives {
     return live;
   }
 
-  /// Adds what lives in a block whose first instruction has point `start`.
+  /// Adds the live ranges in a block whose first instruction has point `start`.
   void addBlock(const ori::Block& block, Point start) {
     Point end = start;
     for ([[maybe_unused]] const Instr& instr : block)
       end += 2;
     if (!cfg_.isReachable(block.id)) {
-      // Nothing is known of it.
+      // Nothing is known of an unreachable block.
       for (Range& range : ranges_)
         if (start < end) range.add({start, end});
       return;
     }
-    // By cell: to where it is live, and the first place where it may be written; 0: nowhere.
+    // By cell: the end of its live segment, and the first point where it may be written; 0: none.
     until_.resize(objectOf_.size(), 0);
     written_.resize(objectOf_.size(), 0);
     std::vector<std::uint32_t> opened;

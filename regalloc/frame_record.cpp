@@ -10,7 +10,7 @@ namespace orias::regalloc {
 
 namespace {
 
-/// What the public description of stack protection calls a large array, in bytes.
+/// The smallest size of a large array in bytes, by the public description of stack protection.
 constexpr std::uint32_t kLargeArray = 8;
 
 } // namespace

@@ -9,8 +9,8 @@
 
 namespace orias::regalloc {
 
-/// How the code gets at an object of the frame. The layout goes by them: 1, 2, 3, then the others, spill slots last.
-/// The numbers and their order are those of the public description, which takes them from stack protection.
+/// How the code accesses an object of the frame. The layout order is 1, 2, 3, then the others, spill slots last. The
+/// numbers and their order are those of the public description, which takes them from stack protection.
 enum class FrameCategory : std::uint8_t {
   Named = 0,       ///< by constant offsets only; spill slots
   LargeArray = 1,  ///< by an address in a register, 8 bytes or more
@@ -24,24 +24,24 @@ struct FrameRecord {
   std::int64_t offset = 0; ///< bytes from the stack pointer
   std::uint64_t size = 0;  ///< bytes
   std::uint8_t log2Align = 0;
-  bool isDead = false;      ///< no instruction names it: it has no bytes
+  bool isDead = false;      ///< no instruction uses it, so it has no bytes
   bool isSpillSlot = false; ///< made by the allocator
-  bool isFixed = false;     ///< its place is given: above the frame, where the caller stores arguments
+  bool isFixed = false;     ///< has a given place: above the frame, where the caller stores arguments
   FrameCategory category = FrameCategory::Named;
 };
 
-/// The categories of all objects, by index in Function::frame. The code is that after spilling, still with virtual
-/// registers.
+/// The categories of all objects, by index in Function::frame. The code has spill code and still virtual registers.
 std::vector<FrameCategory> frameCategories(const ori::Function& function, const Assignment& assignment);
 
-/// Which objects no instruction names: by index in Function::frame. Before the layout replaces their names.
+/// Which objects no instruction uses, by index in Function::frame. To be called before the layout replaces Frame
+/// operands.
 std::vector<bool> unnamedObjects(const ori::Function& function);
 
-/// The records, in the order of the offsets. `dead` and `categories` are those before the layout.
+/// The records, sorted by offset. `dead` and `categories` are those before the layout.
 std::vector<FrameRecord> frameRecords(const ori::Function& function, const std::vector<bool>& dead,
                                       const std::vector<FrameCategory>& categories);
 
-/// A table of the records, with a head line; the output of knob DumpFrame.
+/// A table of the records with a header line: the output of knob DumpFrame.
 std::string frameTable(const ori::Function& function, const std::vector<FrameRecord>& records);
 
 } // namespace orias::regalloc

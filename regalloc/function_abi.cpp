@@ -32,7 +32,7 @@ Instr* findEntry(const ori::Function& function) {
   return nullptr;
 }
 
-/// What the function writes and its caller counts on.
+/// The registers that the function writes and its caller relies on.
 struct Saved {
   std::vector<std::uint32_t> registers, barriers;
 };
@@ -100,7 +100,7 @@ class Expander {
     b.emit(Op::LDL, {reg(r), reg(kStackPointer), IsaOperand(), place(word)}, {{isa::Mod::Size, isa::MemSize::B32}});
   }
 
-  /// Where the frame was aligned, what the caller passed on the stack is a known distance from its stack pointer only.
+  /// Where the frame is aligned, stack parameters are at a known distance only from the caller's stack pointer.
   void fetchIncoming() {
     for (ori::Block* block : function_.layout())
       function_.forEachSafe(*block, [&](Instr& instr) {
@@ -116,7 +116,7 @@ class Expander {
           function_.erase(&instr);
           return;
         }
-        // The result's own register can hold the address until the result comes.
+        // The load's result register can hold the address until the result arrives.
         ori::Builder b = ori::Builder::before(function_, &instr);
         b.setSource(instr.source);
         b.setGuard(instr.guard().value());
@@ -130,7 +130,7 @@ class Expander {
     ori::Builder b = ori::Builder::before(function_, entry_);
     b.setSource(entry_->source);
     std::size_t word = 0;
-    if (alignsStack_) store(b, kScratchAtEntry, word++); // insertFrame has it hold the caller's stack pointer
+    if (alignsStack_) store(b, kScratchAtEntry, word++); // insertFrame puts the caller's stack pointer there
     for (const std::uint32_t r : saved_.registers)
       store(b, r, word++);
     std::uint32_t words = 0;
@@ -174,7 +174,7 @@ class Expander {
                 [&](std::size_t first, std::span<const std::uint32_t> through) {
                   for (const std::uint32_t r : through)
                     load(b, r, word++);
-                  loadRegisters(); // while those are under way
+                  loadRegisters(); // while the barriers are being loaded
                   for (std::size_t i = 0; i < through.size(); ++i)
                     b.emit(Op::BMOV_B, {IsaOperand::physical(File::B, saved_.barriers[first + i]), reg(through[i])});
                 });
@@ -186,7 +186,8 @@ class Expander {
     function_.erase(end);
   }
 
-  /// Registers that hold nothing where the first `words` of parameters or results do, and that nobody wants back.
+  /// Registers without a value where the first `words` of parameters or results are live, and that need not be
+  /// preserved.
   static std::vector<std::uint32_t> freeBehind(std::uint32_t words, bool withScratch) {
     std::vector<std::uint32_t> all{0};
     if (withScratch) all.push_back(kScratchAtEntry);
@@ -195,7 +196,7 @@ class Expander {
     return all;
   }
 
-  /// Calls `work` for as many barriers at a time as there are registers for, with the number of the first.
+  /// Calls `work` for as many barriers at a time as there are free registers, with the number of the first one.
   template <typename Work> void forBarriers(const std::vector<std::uint32_t>& free, Work&& work) const {
     for (std::size_t first = 0; first < saved_.barriers.size(); first += free.size())
       work(first, std::span(free).first(std::min(free.size(), saved_.barriers.size() - first)));

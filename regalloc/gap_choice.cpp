@@ -15,14 +15,14 @@ using ori::BlockId;
 
 namespace {
 
-/// Gaps of all candidates together; beyond that webs are spilled whole.
+/// Limit for the gaps of all candidates together; beyond it webs are spilled whole.
 constexpr std::size_t kMostGaps = 4'000'000;
 
 /// Gaps that leave the registers together: those of one region of a life, or all of a web.
 struct Unit {
   std::uint32_t candidate = 0;
   double reloads = 0;         ///< weight of the reloads
-  std::uint64_t coverage = 0; ///< registers that it frees, summed over the points where too many are wanted
+  std::uint64_t coverage = 0; ///< registers that it frees, summed over the points with too high pressure
   bool isChosen = false;
 };
 
@@ -33,14 +33,14 @@ struct Candidate {
   double stores = 0; ///< weight of the stores
   bool isChosen = false;
   std::uint32_t firstUnit = 0;   ///< by region
-  std::vector<bool> isKept = {}; ///< by gap: in registers
+  std::vector<bool> isKept = {}; ///< by gap: stays in registers
 };
 
 class GapChoice {
  public:
   GapChoice(const Webs& webs, const NumberedCode& code, unsigned limit, const PointLimits& limits)
       : webs_(webs), code_(code), finder_(code), change_(2 * code.count(), 0), room_(2 * code.count(), 0) {
-    // What is left of the registers at each point.
+    // Registers that are left at each point.
     for (const Web& web : webs.all)
       for (const Range& range : web.components)
         for (const Segment s : range.segments()) {
@@ -97,13 +97,13 @@ class GapChoice {
   bool isCrowded(Segment s) const { return crowdedBefore_[s.end] != crowdedBefore_[s.start]; }
   double weightOfBlock(BlockId block) const { return weightOf(*code_.function().block(block)->first); }
 
-  /// The outermost loop around each block in which nothing is crowded: a value may stay in a register in all of it.
+  /// The outermost loop around each block that contains no crowded point: a value may stay in a register in all of it.
   void findCalmLoops() {
     const ori::DomTree dominators = ori::DomTree::dominators(code_.cfg());
     const ori::Loops loops(code_.cfg(), dominators);
     calmLoop_.assign(code_.cfg().idCount(), ori::kNoId);
     for (ori::LoopId loop = static_cast<ori::LoopId>(loops.all().size()); loop-- > 0;) {
-      // Inner loops have higher numbers, so that outer ones overwrite what they say.
+      // Inner loops have higher numbers, so outer ones overwrite their entries.
       const auto blocks = loops.blocks(loop);
       if (std::ranges::any_of(blocks, [&](BlockId b) { return isCrowded(finder_.pointsOf(b)); })) continue;
       for (const BlockId b : blocks)
@@ -156,7 +156,8 @@ class GapChoice {
     return candidate.firstUnit + (candidate.isWhole ? 0 : gap.region);
   }
 
-  /// Along the program: where too many are live, the cheapest gaps there go, for what they free everywhere.
+  /// Goes through the program: where too many registers are live, evicts the gaps with the lowest cost per freed
+  /// register.
   void sweep() {
     struct Start {
       Point at, end;
@@ -215,7 +216,7 @@ class GapChoice {
     add(webs_.all[candidate.web], gap.start, gap.end, 1);
   }
 
-  /// Lets values return to where there is room after all, those that are referenced most often first.
+  /// Lets values return to registers where there is room after all, those with the most frequent references first.
   std::vector<Victim> settle() {
     std::vector<std::uint32_t> order;
     for (std::uint32_t c = 0; c < candidates_.size(); ++c)
@@ -269,7 +270,7 @@ class GapChoice {
     return piecesOf(candidate, reloads);
   }
 
-  /// A value stays in a register only to be used there.
+  /// Frees gaps in which a value stays in a register but has no later use there.
   void dropUnneeded(Candidate& candidate) {
     const Life& life = candidate.life;
     std::vector<bool> isNeeded(life.gaps.size(), false);
@@ -290,8 +291,8 @@ class GapChoice {
       if (candidate.isKept[g] && !isNeeded[g]) free(candidate, g);
   }
 
-  /// Finds where values come back that stay from the beginning of a block on. False if one cannot; it has been given
-  /// up, then.
+  /// Finds the blocks where values are reloaded that stay in registers from the beginning of a later block on. False if
+  /// there is none for one gap; that gap has been given up then.
   bool findReloads(Candidate& candidate, std::vector<std::pair<BlockId, std::uint32_t>>& reloads) {
     const Web& web = webs_.all[candidate.web];
     std::vector<std::pair<BlockId, std::uint32_t>> found;
@@ -304,7 +305,7 @@ class GapChoice {
         const Segment points = finder_.pointsOf(p);
         const std::uint32_t tail = finder_.tailOf(p);
         if (tail == kNoIndex ? points.start != points.end : candidate.isKept[tail]) {
-          // There without more ado, or without a value.
+          // The value is in a register there, or the path has no value.
           isAlwaysOutside &= tail == kNoIndex;
           continue;
         }
@@ -330,13 +331,13 @@ class GapChoice {
       addAtEnd(webs_.all[candidate.web], p, candidate.life.gaps[head].block, 1);
   }
 
-  /// Where reloads at the ends of blocks cost more than one before each reference that they serve, the value stays in
-  /// memory between the blocks: the arms of many branches in a row may each need its register. True if there was such
-  /// a place.
+  /// Where reloads at the ends of blocks cost more than one reload before each reference that they serve, the value
+  /// stays in memory between the blocks: the arms of many branches in a row may each need its register. True if there
+  /// was such a case.
   bool dropExpensive(Candidate& candidate, const std::vector<std::pair<BlockId, std::uint32_t>>& reloads) {
     if (reloads.empty()) return false;
     const Life& life = candidate.life;
-    // Gaps that stay in registers together across blocks.
+    // Joins gaps that stay in registers together across blocks.
     UnionFind together(life.gaps.size());
     for (std::uint32_t g = 0; g < life.gaps.size(); ++g) {
       if (life.gaps[g].after != kNoIndex || !candidate.isKept[g]) continue;
@@ -344,7 +345,8 @@ class GapChoice {
         if (const std::uint32_t head = finder_.headOf(s); head != kNoIndex && candidate.isKept[head])
           together.join(g, head);
     }
-    std::vector<double> saved(life.gaps.size(), 0); // by root: what the references cost, less the ends of blocks
+    std::vector<double> saved(life.gaps.size(),
+                              0); // by root: cost of the reloads at the references, less those at the ends of blocks
     std::vector<bool> isReloaded(life.gaps.size(), false);
     for (std::uint32_t g = 0; g < life.gaps.size(); ++g)
       if (candidate.isKept[g] && life.gaps[g].before == kNoIndex && life.gaps[g].after != kNoIndex)
@@ -385,7 +387,7 @@ class GapChoice {
     Victim victim{candidate.web, false, 0, std::move(candidate.life)};
     victim.isReloaded.assign(victim.life.references.size(), true);
     const Life& life = victim.life;
-    // References, and behind them gaps.
+    // Elements: the references, then the gaps.
     const auto references = static_cast<std::uint32_t>(life.references.size());
     UnionFind together(references + life.gaps.size());
     for (std::uint32_t g = 0; g < life.gaps.size(); ++g) {
@@ -421,7 +423,7 @@ class GapChoice {
   const NumberedCode& code_;
   LifeFinder finder_;
   std::vector<int> change_;
-  std::vector<int> room_; ///< by point: registers that are free; negative where too many are wanted
+  std::vector<int> room_; ///< by point: free registers; negative where too many are live
   std::vector<std::uint32_t> crowdedBefore_;
   std::vector<ori::LoopId> calmLoop_; ///< by block
   std::vector<double> entryWeight_;   ///< by loop

@@ -1,6 +1,6 @@
 #pragma once
 
-// What registers and spill slots hold, as the allocation checker knows it.
+// The contents of registers and spill slots, as known to the allocation checker.
 
 #include <algorithm>
 #include <bit>
@@ -25,7 +25,7 @@ template <typename T> inline void drop(std::vector<T>& set, T x) {
   set.pop_back();
 }
 
-/// A guard as the checker names it: lanes where the predicate has this value.
+/// A guard in the checker: the lanes where the predicate has this value.
 struct Guard {
   Unit predicate = 0;
   bool inverted = false;
@@ -35,7 +35,7 @@ struct Guard {
 
 /// The location holds the component's value where the guard is true. Facts end with their block.
 struct Fact {
-  Location location; ///< kNowhere: there is no value, so any location will do
+  Location location; ///< kNowhere: there is no value, so any location is correct
   Unit unit;
   Guard guard;
 };
@@ -57,7 +57,7 @@ class Bits {
       for (std::uint64_t left = words_[w]; left != 0; left &= left - 1)
         f(w * 64 + static_cast<std::size_t>(std::countr_zero(left)));
   }
-  /// Adds the members of `other`, or those that are in `mask`, too; true if that changed something.
+  /// Adds the members of `other` (only those in `mask`, if given); true if that changed something.
   bool add(const Bits& other, const Bits* mask) {
     std::uint64_t added = 0;
     for (std::size_t w = 0; w < words_.size(); ++w) {
@@ -72,7 +72,7 @@ class Bits {
   std::vector<std::uint64_t> words_;
 };
 
-/// Who holds what, with both directions, so that each step costs what it changes.
+/// Which location holds which components, in both directions. Each step takes time proportional to what it changes.
 class Holdings {
  public:
   Holdings(std::size_t locations, std::size_t units) : held_(locations), where_(units), used_(locations) {}
@@ -87,7 +87,7 @@ class Holdings {
   const std::vector<Location>& placesOf(Unit u) const { return where_[u]; }
   const std::vector<Fact>& facts() const { return facts_; }
   void addFact(const Fact& fact) { facts_.push_back(fact); }
-  /// The predicate changes.
+  /// Drops the facts under a predicate that changes.
   void forgetGuard(Unit predicate) {
     std::erase_if(facts_, [&](const Fact& f) { return f.guard.predicate == predicate; });
   }
@@ -118,7 +118,7 @@ class Holdings {
     });
     used_.clear();
   }
-  /// By location.
+  /// Calls f for all held components, by location.
   template <typename F> void forEach(F&& f) const {
     used_.forEach([&](std::size_t l) {
       for (Unit u : held_[l])
@@ -129,7 +129,7 @@ class Holdings {
  private:
   std::vector<std::vector<Unit>> held_;
   std::vector<std::vector<Location>> where_;
-  Bits used_; // and some that are empty again
+  Bits used_; // also contains some that have become empty
   std::vector<Fact> facts_;
 };
 

@@ -9,15 +9,15 @@ namespace orias::regalloc {
 
 inline constexpr std::uint32_t kNoIndex = ~0u;
 
-/// An instruction that names members of a web.
+/// An instruction that uses or defines members of a web.
 struct Reference {
   std::uint32_t number = 0; ///< of the instruction in NumberedCode
   ori::BlockId block = ori::kNoId;
   bool reads = false, writes = false;
 };
 
-/// A part of a web's life without references, within one block: between two references, or from or to an end of the
-/// block. It may be empty, where an instruction reads what the one before has written.
+/// A part of a web's life without references, within one block: between two references, or between one and an end of
+/// the block. It may be empty, where an instruction reads the result of its predecessor.
 struct Gap {
   ori::BlockId block = ori::kNoId;
   Point start = 0, end = 0;
@@ -26,25 +26,25 @@ struct Gap {
   friend bool operator==(const Gap&, const Gap&) = default;
 };
 
-/// The references of a web and the gaps between them: the units in which it is kept in registers or in memory.
+/// The references of a web and the gaps between them. Each is kept in registers or in memory as a unit.
 struct Life {
   std::vector<Reference> references; ///< in order
   std::vector<Gap> gaps;             ///< in order
   std::uint32_t regions = 0;
 };
 
-/// Finds lives of webs. Costs the references and the blocks in which the web is live.
+/// Finds lives of webs. Takes time proportional to the references and to the blocks in which the web is live.
 class LifeFinder {
  public:
   explicit LifeFinder(const NumberedCode& code);
 
   Life find(const Web& web);
-  /// Makes headOf and tailOf those of a life found before.
+  /// Makes headOf and tailOf refer to a life found before.
   void select(const Life& life);
 
   /// The points of a block; empty for a block without instructions.
   Segment pointsOf(ori::BlockId block) const { return points_[block]; }
-  /// The index in Life::gaps of the gap at the beginning (the end) of a block; kNoIndex if there is none. Of the
+  /// The index in Life::gaps of the gap at the beginning (the end) of a block; kNoIndex if there is none. Refers to the
   /// life that was found or selected last.
   std::uint32_t headOf(ori::BlockId block) const { return find(heads_, block); }
   std::uint32_t tailOf(ori::BlockId block) const { return find(tails_, block); }
@@ -70,10 +70,10 @@ class LifeFinder {
   std::uint32_t stamp_ = 0;
 };
 
-/// Whether any register of the web is occupied there.
+/// Whether any register of the web is live at the point.
 bool isLiveAt(const Web& web, Point point);
 
-/// Calls f(segment) for each part of the life of each register of the web between two points.
+/// Calls f(segment) for each part of the live range of each register of the web between two points.
 template <typename F> void forEachOccupied(const Web& web, Point start, Point end, F&& f) {
   if (start >= end) return;
   for (const Range& range : web.components) {

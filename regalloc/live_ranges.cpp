@@ -44,7 +44,7 @@ std::vector<Segment>::const_iterator Range::firstEndingAfter(Point point) const 
 
 bool Range::overlaps(const Range& other) const {
   if (empty() || other.empty()) return false;
-  // Both may be long lists that have to do with each other in one place only.
+  // Both may be long lists that overlap in one place only.
   auto a = firstEndingAfter(other.start());
   auto b = other.firstEndingAfter(start());
   while (a != segments_.end() && b != other.segments_.end()) {
@@ -134,8 +134,8 @@ NumberedCode::NumberedCode(const Function& function)
 }
 
 namespace {
-/// Looking at regions costs branches times blocks in the worst case; above this many steps, the rest of the branches
-/// count as if all of their sides were the whole function.
+/// Finding regions takes branches times blocks steps in the worst case. Above this many steps, all sides of the
+/// remaining branches count as the whole function.
 constexpr std::size_t kMostRegionSteps = 4'000'000;
 } // namespace
 
@@ -151,10 +151,10 @@ const std::vector<NumberedCode::Sides>& NumberedCode::sidesOfBranches() const {
   std::uint32_t stamp = 0;
   std::size_t steps = 0;
   const std::vector<Block*>& layout = function().layout();
-  std::vector<std::uint32_t> placeOf(function().blockIdCount()); // in the layout
+  std::vector<std::uint32_t> placeOf(function().blockIdCount()); // position in the layout
   for (std::uint32_t i = 0; i < layout.size(); ++i)
     placeOf[layout[i]->id] = i;
-  std::vector<std::uint64_t> isMember(layout.size() / 64 + 1); // by place; empty between two calls
+  std::vector<std::uint64_t> isMember(layout.size() / 64 + 1); // by position; empty between two calls
   auto pointsOf = [&](std::span<const ori::BlockId> blocks) {
     std::size_t last = 0, first = isMember.size();
     for (const ori::BlockId b : blocks) {
@@ -177,7 +177,7 @@ const std::vector<NumberedCode::Sides>& NumberedCode::sidesOfBranches() const {
   // By block, the side that begins with it and was found last: many branches lead to the same block.
   struct Known {
     ori::BlockId meet = ori::kNoId;
-    std::size_t steps = 0, branch = 0, side = 0; ///< what it took, and where it is in sides_
+    std::size_t steps = 0, branch = 0, side = 0; ///< the steps it took, and its index in sides_
   };
   std::vector<Known> known(function().blockIdCount());
   for (const Block* branch : function().layout()) {
@@ -216,7 +216,7 @@ const std::vector<NumberedCode::Sides>& NumberedCode::sidesOfBranches() const {
       if (const auto& [first, taken] = found[i]; taken != 0) known[first] = {meet, taken, sides_.size(), i};
     sides_.push_back(std::move(sides));
   }
-  // What lives anywhere behind a YIELD lives throughout.
+  // A value that is live anywhere after a YIELD is live in all blocks after it.
   for (const std::vector<ori::BlockId>& blocks : ori::blocksBehindYields(cfg_, postDominators)) {
     const Range range = pointsOf(blocks);
     sides_.push_back({range, range});
@@ -243,9 +243,10 @@ bool isWarpFile(File file) {
   return file == File::UR || file == File::UP || file == File::B;
 }
 
-/// Whether the zero register can take the result of an instruction that nobody reads. Pseudo instructions but calls
-/// become code that takes its registers apart, and accumulators of wgmma are written in place. A load of tensor memory
-/// that is wanted for its smallest or largest value alone has registers for all values in all code of ptxas (observed).
+/// Whether the zero register can take an unused result of an instruction. Pseudo instructions except calls are lowered
+/// to code that accesses components of its registers, and accumulators of wgmma are written in place. A load of tensor
+/// memory whose only used result is the minimum or maximum has registers for all values in all code of ptxas
+/// (observed).
 bool mayDrop(const Instr& instr, const Operand& result) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (row.isPseudo()) return isCall(instr);
@@ -278,7 +279,7 @@ void LiveRanges::build(File file, bool keepsUnread) {
   for (ori::VRegId v = 0; v < function.vregCount() && !keepsUnread && file != File::B; ++v)
     dropped[v] = function.vreg(v).file == file && isDropped(function, v);
 
-  // A walk over each block from its end gives the segments. `liveUntil` is the end of the segment that is being built.
+  // A walk over each block from its end builds the segments. `liveUntil` is the end of the segment being built.
   std::vector<Point> liveUntil(units_.size(), 0);
   std::vector<std::uint32_t> open;
   for (auto at = function.layout().rbegin(); at != function.layout().rend(); ++at) {
@@ -300,7 +301,7 @@ void LiveRanges::build(File file, bool keepsUnread) {
           for (unsigned i = 0; i < registersOf(o); ++i) {
             const std::uint32_t u = firstUnit_[o.reg] + o.sub + i;
             const bool isRead = liveUntil[u] != 0;
-            begin(u, use + 2); // a part of a tuple that nobody reads still needs a place
+            begin(u, use + 2); // an unused part of a tuple still needs a register
             const bool maySurvive =
                 isRead && instr->isGuarded() && !liveness.startsLife(*instr, components.of(o.reg, o.sub + i));
             if (maySurvive) continue;
@@ -322,8 +323,8 @@ void LiveRanges::build(File file, bool keepsUnread) {
   if (isWarpFile(file)) extendOverDivergence();
 }
 
-/// What lives on one side of a divergent branch lives throughout the other sides. Values inside one block need no more
-/// room themselves: they stay clear of what has been extended over them.
+/// Values live on one side of a divergent branch become live throughout the other sides. Values within one block need
+/// not be extended: they already interfere with the extended ones.
 void LiveRanges::extendOverDivergence() {
   auto isLocal = [&](const Range& range) {
     return range.empty() || instrAt(range.start())->block == instrAt(range.end() - 1)->block;

@@ -36,9 +36,9 @@ class Range {
   bool overlaps(const Range& other) const;
   bool contains(Point point) const;
   bool covers(const Range& other) const;
-  void add(Segment segment); ///< anywhere
+  void add(Segment segment); ///< at any position
   void unite(const Range& other);
-  /// For construction from the end: after reverse(), no existing segment is after `segment`.
+  /// For construction from the end: until reverse(), no existing segment is after `segment`.
   void addBefore(Segment segment);
   void reverse();
 
@@ -48,7 +48,7 @@ class Range {
   std::vector<Segment> segments_;
 };
 
-/// The most of some ranges that cover one point, all below `pointCount`; forEachRange(f) calls f with each.
+/// The highest number of ranges that cover one point, all below `pointCount`; forEachRange(f) calls f with each range.
 template <typename ForEachRange> unsigned mostAtOnce(Point pointCount, ForEachRange&& forEachRange) {
   std::vector<std::int32_t> change(pointCount + 1, 0);
   forEachRange([&](const Range& range) {
@@ -63,17 +63,17 @@ template <typename ForEachRange> unsigned mostAtOnce(Point pointCount, ForEachRa
   return static_cast<unsigned>(most);
 }
 
-/// Whether an operand names a virtual register of a file: as itself, or as the base of a bindless constant.
+/// Whether an operand uses a virtual register of a file: as itself, or as the base of a bindless constant.
 inline bool namesVirtual(const isa::Operand& o, isa::File file) {
   return o.isVirtual() && o.file == file && o.reg != isa::Operand::kNoReg;
 }
-/// How many registers it names. The width of a bindless constant is that of the data.
+/// How many registers the operand uses. The width of a bindless constant is that of its data.
 inline unsigned registersOf(const isa::Operand& o) {
   return o.isReg() ? o.width : 1;
 }
 
-/// What the live ranges of all files are made from: control flow, liveness, and numbers of the instructions. A
-/// snapshot; whoever changes the code makes a new one.
+/// The input of the live ranges of all files: control flow, liveness, and instruction numbers. A snapshot, which code
+/// changes make stale.
 class NumberedCode {
  public:
   explicit NumberedCode(const ori::Function& function);
@@ -84,18 +84,18 @@ class NumberedCode {
   const ori::Cfg& cfg() const { return cfg_; }
   const ori::Liveness& liveness() const { return liveness_; }
   std::uint32_t number(const ori::Instr& instr) const { return number_[instr.id]; }
-  /// Whether the instruction was there when the numbers were given.
+  /// Whether the instruction existed when the numbers were assigned.
   bool isNumbered(const ori::Instr& instr) const { return instr.id < number_.size(); }
   ori::Instr* instr(std::uint32_t number) const { return order_[number]; }
   std::uint32_t count() const { return static_cast<std::uint32_t>(order_.size()); }
-  /// No instruction, block or register has been made since. Others may have changed all the same.
+  /// Whether no instruction, block or register has been created since. Existing ones may have changed.
   bool hasAll() const {
     return number_.size() == function().instrIdCount() && vregs_ == function().vregCount() &&
            cfg_.idCount() == function().blockIdCount();
   }
-  /// What runs before lanes meet again behind a branch, on each side of it.
+  /// For each side of a branch, the points that run before its lanes reconverge.
   using Sides = std::vector<Range>;
-  /// Of all branches with several sides, and of what stands behind a YIELD; made when first asked for.
+  /// The sides of all branches with several, and the code after each YIELD; computed on first use.
   const std::vector<Sides>& sidesOfBranches() const;
 
  private:
@@ -105,28 +105,28 @@ class NumberedCode {
   std::vector<std::uint32_t> number_; // by instruction id
   std::vector<ori::Instr*> order_;
   mutable bool areSidesKnown_ = false;
-  mutable std::uint64_t sidesFlow_ = 0, sidesCode_ = 0; // counts of changes that sides_ holds for
+  mutable std::uint64_t sidesFlow_ = 0, sidesCode_ = 0; // change counts for which sides_ is valid
   mutable std::vector<Sides> sides_;
 };
 
 /// Live ranges of all components of all virtual registers of one register file, over the layout of a function.
 ///
-/// A guarded definition ends the range above it only if there is no use of the old value where the guard is false
-/// (ori/analysis/liveness.h), and a value is live only where some definition can have reached: a register that is only
-/// ever written under guards does not stretch to the entry.
-/// A register that no instruction reads has an empty range, unless a debugger may read it: the zero register takes its
-/// place. The values of UR, UP and B exist once per warp: while a warp is diverged, the arms of the
-/// branch run one after the other in any order, so a value that is live on one side is live throughout the other sides.
+/// A guarded definition ends the range before it only if there is no use of the old value where the guard is false
+/// (ori/analysis/liveness.h). A value is live only where some definition can reach: the range of a register that is
+/// only written under guards does not extend to the entry.
+/// A register that no instruction reads has an empty range, unless a debugger may read it: its results go to the zero
+/// register. The values of UR, UP and B exist once per warp. While a warp is diverged, the sides of the branch run in
+/// sequence in any order, so a value that is live on one side is live throughout the other sides.
 class LiveRanges {
  public:
   LiveRanges(const ori::Function& function, isa::File file, bool keepsUnread = false)
       : LiveRanges(std::make_shared<const NumberedCode>(function), file, keepsUnread) {}
-  /// For several files of the same code.
+  /// The live ranges of one file, for code shared by several files.
   LiveRanges(std::shared_ptr<const NumberedCode> code, isa::File file, bool keepsUnread = false);
 
   const Range& component(ori::VRegId reg, unsigned index) const { return units_[firstUnit_[reg] + index]; }
   bool isLiveAnywhere(ori::VRegId reg) const;
-  /// Whether the register and the instruction were there when the ranges were made.
+  /// Whether the register (the instruction) existed when the ranges were computed.
   bool knows(ori::VRegId reg) const { return reg < firstUnit_.size(); }
   bool isNumbered(const ori::Instr& instr) const { return code_->isNumbered(instr); }
   Point pointCount() const { return 2 * code_->count(); }

@@ -9,13 +9,13 @@ namespace orias::regalloc {
 
 namespace {
 
-/// Webs that may be taken from their slots for each that has none at first.
+/// For each web without a slot at first, this many webs may be moved.
 constexpr unsigned kMovesForEach = 96;
-/// What a web costs that finds no other slot, and more for each time that it had to leave one.
+/// Cost of a web that finds no other slot. It grows each time that the web had to leave one.
 constexpr unsigned kHomeless = 8;
 
-/// Moves webs. Costs are asked for far more often than webs move, so the slots that are free for a web are kept, and
-/// those that have changed since are asked for one by one.
+/// Moves webs. Costs are computed far more often than webs move, so the free slots of each web are cached, and only
+/// slots that have changed since are tested again.
 class Mender {
  public:
   Mender(const Webs& webs, const SlotBudget& budget, const Placement& placement)
@@ -40,7 +40,7 @@ class Mender {
     placement_.failed.clear();
     std::size_t moves = std::min<std::size_t>(kMovesForEach * waiting.size(), mostMoves);
     while (!waiting.empty()) {
-      if (waiting.size() > moves) return std::nullopt; // each takes at least one
+      if (waiting.size() > moves) return std::nullopt; // each takes at least one move
       const std::uint32_t id = waiting.back();
       waiting.pop_back();
       --moves;
@@ -66,7 +66,7 @@ class Mender {
   }
 
  private:
-  /// Where a web has a register.
+  /// A segment in which a register is taken by a web.
   struct Piece {
     Point start, end;
     std::uint32_t owner;
@@ -75,15 +75,15 @@ class Mender {
   /// A slot that a web might take.
   struct Trial {
     std::uint32_t slot;
-    unsigned atLeast;          ///< what it costs if all owners find other slots
+    unsigned atLeast;          ///< its cost if all owners find other slots
     std::uint32_t first, last; ///< the owners, in owners_
   };
 
-  /// The slots that are free for a web.
+  /// The cached free slots of a web.
   struct FreeSlots {
-    SlotSet slots, fixed;               ///< now, and with nothing in them but what cannot be moved
-    SlotSet stale;                      ///< of fixed: those that have to be asked for again
-    std::size_t asOf = ~std::size_t{0}; ///< how much of changes_ is in stale; ~0: nothing is known
+    SlotSet slots, fixed;               ///< free now, and free except for webs that can be moved
+    SlotSet stale;                      ///< of fixed: those that must be tested again
+    std::size_t asOf = ~std::size_t{0}; ///< how much of changes_ is in stale; ~0: nothing is cached
   };
 
   template <typename F> void forEachPart(std::uint32_t id, std::uint32_t slot, F&& f) const {
@@ -129,14 +129,14 @@ class Mender {
     placement_.slotOf[id] = kNoSlot;
   }
 
-  /// Whether nothing is in the way of the web, of what can be moved.
+  /// Whether no movable web overlaps the web in the slot.
   bool isFree(const Web& web, std::size_t slot) const {
     for (unsigned i = 0; i < web.width; ++i)
       if (!web.components[i].empty() && slots_[slot + i].overlaps(web.components[i])) return false;
     return true;
   }
 
-  /// What is known of the slots that are free for a web, and what has changed since.
+  /// The cached free slots of a web, with the changes since then.
   FreeSlots& known(std::uint32_t id) {
     const Web& web = webs_.all[id];
     FreeSlots& free = free_[id];
@@ -163,7 +163,7 @@ class Mender {
     free.stale = {};
     return free.slots;
   }
-  /// Whether one of them is not among the given ones.
+  /// Whether a slot that is not among the given ones is free for the web.
   bool isAnyFreeBeside(std::uint32_t id, const SlotSet& given) {
     FreeSlots& free = known(id);
     if ((free.slots & ~free.stale & ~given).any()) return true;
@@ -176,12 +176,13 @@ class Mender {
     }
     return false;
   }
-  /// Those in which nothing is in the way that cannot be moved.
+  /// The slots in which only movable webs are in the way.
   const SlotSet& movableSlots(std::uint32_t id) {
     return free_[id].asOf > changes_.size() ? known(id).fixed : free_[id].fixed;
   }
 
-  /// Calls f with the pieces of a register that overlap the range, until it returns false; whether it never did.
+  /// Calls f with the pieces of a register that overlap the range, until it returns false. Returns whether it never
+  /// did.
   template <typename F> bool forEachOverlapping(std::uint32_t r, const Range& range, F&& f) const {
     const std::vector<Piece>& pieces = pieces_[r];
     auto at = pieces.begin();
@@ -194,8 +195,8 @@ class Mender {
     return true;
   }
 
-  /// The owners of registers of the run that are in the way, by register; those of one register in the order in which
-  /// they took it.
+  /// Adds the owners of registers of the run that are in the way, by register; those of one register in the order in
+  /// which they took it.
   void addOwnersAgainst(std::uint32_t id, std::uint32_t slot, std::vector<std::uint32_t>& owners) {
     ++query_;
     forEachPart(id, slot, [&](std::uint32_t r, const Range& range) {
@@ -208,8 +209,8 @@ class Mender {
     });
   }
 
-  /// Whether a slot, of those that may be moved from, would be free for `other` once the web has the run of the trial,
-  /// and the run's owners, whom the query `out` has found, have left their slots.
+  /// Whether `slot` would be free for `other` once the web has the run of the trial, and the owners of the run, which
+  /// are marked by query `out`, have left their slots. Only for slots without fixed conflicts.
   bool isFreeThen(std::uint32_t other, std::uint32_t slot, std::uint32_t id, const Trial& trial,
                   std::uint64_t out) const {
     const Web &web = webs_.all[other], &taker = webs_.all[id];
@@ -224,14 +225,14 @@ class Mender {
     return true;
   }
 
-  /// What it costs to take a slot from its owners; at least `enough` if it is not less than that.
+  /// The cost of taking a slot from its owners. May stop early with any value of at least `enough`.
   unsigned costOf(std::uint32_t id, const Trial& trial, unsigned enough) {
     const std::uint32_t width = webs_.all[id].width;
     const std::span<const std::uint32_t> out(owners_.data() + trial.first, owners_.data() + trial.last);
-    std::uint64_t query = 0; // that marks the owners
+    std::uint64_t query = 0; // marks the owners; 0: not marked yet
     const SlotSet run = SlotSet::between(trial.slot, trial.slot + width);
-    SlotSet runs = run; // and, once there is a query, those of the owners
-    // The slots in which a web of so many registers touches some.
+    SlotSet runs = run; // and, once the owners are marked, their runs
+    // The slots in which a web of this many registers overlaps the given registers.
     const auto touching = [](SlotSet registers, unsigned ofWeb) {
       for (unsigned i = 1; i < ofWeb; ++i)
         registers |= registers.down(1);
@@ -242,7 +243,7 @@ class Mender {
       if (cost >= enough) break;
       const Web& web = webs_.all[other];
       if (isAnyFreeBeside(other, touching(run, web.width))) continue;
-      // Nothing else is free, but perhaps what the owners leave, or a part of the run.
+      // No other slot is free. The owners may leave one, or a part of the run may be free.
       if (query == 0) {
         query = ++query_;
         for (const std::uint32_t owner : out) {
@@ -259,7 +260,7 @@ class Mender {
     return cost;
   }
 
-  /// The slot whose owners are the easiest to move; the first of equals.
+  /// The slot whose owners are cheapest to move; the first of equals.
   std::uint32_t cheapest(std::uint32_t id) {
     trials_.clear();
     owners_.clear();
@@ -271,7 +272,7 @@ class Mender {
       unsigned atLeast = 0;
       for (std::size_t i = first; i < owners_.size(); ++i) {
         atLeast += 1 + timesOut_[owners_[i]];
-        takenAt_[owners_[i]] = ++time_; // who has been asked is the last in the order
+        takenAt_[owners_[i]] = ++time_; // owners that were examined move to the end of the order
       }
       trials_.push_back({slot, atLeast, first, static_cast<std::uint32_t>(owners_.size())});
     }
@@ -280,7 +281,7 @@ class Mender {
     unsigned lowest = ~0U;
     for (const Trial& trial : trials_) {
       if (trial.atLeast > lowest) break;
-      // Of slots that cost the same the first is taken.
+      // Of slots with the same cost the first is taken.
       const unsigned enough = trial.slot < best && lowest != ~0U ? lowest + 1 : lowest;
       const unsigned cost = costOf(id, trial, enough);
       if (cost >= enough) continue;
@@ -292,16 +293,16 @@ class Mender {
 
   const Webs& webs_;
   const SlotBudget& budget_;
-  std::vector<SlotOccupancy> slots_;       ///< what is taken, by slot
-  const TakenSlots fixed_;                 ///< what cannot be moved
-  TakenSlots taken_;                       ///< what is taken, by point
-  std::vector<std::vector<Piece>> pieces_; ///< by slot; in order
+  std::vector<SlotOccupancy> slots_;       ///< when each slot is taken
+  const TakenSlots fixed_;                 ///< occupancy that cannot be moved, by point
+  TakenSlots taken_;                       ///< all occupancy, by point
+  std::vector<std::vector<Piece>> pieces_; ///< by slot, ordered by point
   Placement placement_;
   std::vector<unsigned> timesOut_; ///< by web
   std::uint64_t time_ = 0, query_ = 0;
   std::vector<std::uint64_t> takenAt_; ///< by web; the order of owners
   std::vector<std::uint64_t> seenIn_;  ///< by web: the last query that found it
-  std::vector<SlotSet> changes_;       ///< the registers of all that came or went
+  std::vector<SlotSet> changes_;       ///< registers of all webs that were placed or removed
   std::vector<FreeSlots> free_;        ///< by web
   std::vector<Trial> trials_;
   std::vector<std::uint32_t> owners_; ///< of the trials

@@ -4,12 +4,12 @@
 
 namespace orias::regalloc {
 
-/// Webs that may be taken from their slots in all.
+/// How many webs may be taken from their slots in total.
 inline constexpr std::size_t kMostMoves = 240;
 
-/// Finds registers for unassigned webs by moving others: an unassigned web takes the run whose
-/// owners can be moved most easily, and these are then assigned in turn. Returns the placement with
-/// all webs placed, or the one given if that does not come about within a bound, `mostMoves` at most.
+/// Finds registers for unassigned webs by moving others: an unassigned web takes the run whose owners can be moved most
+/// easily, and these are then assigned in turn. Returns the placement with all webs placed, or the given one if this
+/// takes more moves than a bound, at most `mostMoves`.
 Placement mend(const Webs& webs, const SlotBudget& budget, Placement placement, std::size_t mostMoves = kMostMoves);
 
 } // namespace orias::regalloc

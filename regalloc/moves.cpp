@@ -17,9 +17,10 @@ using ori::VRegId;
 
 namespace {
 
-/// Registers that are free for fewer points in between are not returned to: what is tried.
+/// Lengths that are tried: a web does not return to its register where that is free for fewer points between two
+/// conflicts.
 constexpr Point kShortest[] = {16, 128, 1024};
-/// Webs that tuples may take a run from.
+/// How many webs tuples may take a run from.
 constexpr std::size_t kMostTakenFrom = 24;
 
 class MovePlacer {
@@ -51,7 +52,7 @@ class MovePlacer {
   }
 
  private:
-  /// A part of a life within one block.
+  /// A part of a live range within one block.
   struct Part {
     Point start, end;
     bool isFromBefore, isForBehind; ///< begins or ends with the block
@@ -62,13 +63,13 @@ class MovePlacer {
     std::uint32_t slot;
     Point until;
   };
-  /// Of the registers that are free from a point on, in order: those that are free longer than all before them.
+  /// Registers that are free from a point on, in ascending order, each free longer than all before it.
   struct Openings {
     std::vector<Opening> longer;
-    std::uint32_t next = 0; ///< the first register that has not been looked at
+    std::uint32_t next = 0; ///< the first register that has not been examined
   };
 
-  /// Values that are there only where a guard is true cannot be copied by themselves.
+  /// Whether all definitions are unguarded. Values that exist only where a guard is true cannot be copied alone.
   bool isWhole(const Web& web) const {
     for (const auto& [v, offset] : web.members)
       for (const ori::Operand* o = code_.function().vreg(v).refs; o; o = o->nextRef)
@@ -76,7 +77,8 @@ class MovePlacer {
     return true;
   }
 
-  /// Gives tuples the runs that the cheapest single values are in, which have no register then. False if there is none.
+  /// Gives tuples the runs of the cheapest single values, which then lose their registers. False if a tuple has no such
+  /// run.
   bool makeRoomForTuples() {
     std::vector<std::uint32_t> failed = placement_.failed;
     std::ranges::stable_sort(failed, std::ranges::greater(), [&](std::uint32_t id) { return webs_.all[id].width; });
@@ -109,14 +111,14 @@ class MovePlacer {
     return true;
   }
 
-  /// A run of registers, and the single values in it that are in the way.
+  /// A run of registers, and the single values that occupy it.
   struct Run {
     std::uint32_t base;
     double weight = 0;
     std::vector<std::uint32_t> owners;
   };
 
-  /// Nothing if something is in the way that cannot move.
+  /// Nothing if the run conflicts with something that cannot move.
   std::optional<Run> runAt(const Web& web, std::uint32_t base) const {
     Run run{base, 0, {}};
     for (unsigned i = 0; i < web.width; ++i) {
@@ -194,13 +196,13 @@ class MovePlacer {
     return best;
   }
 
-  /// The weight of the copies, taking it that each stay is entered and left by one.
+  /// The weight of the copies, assuming that each stay is entered and left by one copy.
   double costOf(const std::vector<Stay>& stays) const {
     double cost = 0;
     addCosts(stays, 0, cost);
     return cost;
   }
-  /// Adds that of the stays from the given one on.
+  /// Adds the weight for the stays from `first` on.
   void addCosts(const std::vector<Stay>& stays, std::size_t first, double& cost) const {
     for (std::size_t i = first; i < stays.size(); ++i) {
       const bool isNextTo = i != 0 && stays[i - 1].end == stays[i].start;
@@ -208,13 +210,13 @@ class MovePlacer {
     }
   }
 
-  /// Calls f(start, end) for each stretch of the part in which the register is somebody else's, with what has to go
-  /// with it. False if the part begins or ends in one where it must not.
+  /// Calls f(start, end) for each stretch of the part in which another web has the register; short free stretches
+  /// between are included. False if the part begins or ends in a stretch but must be in the register there.
   template <typename F> bool forEachConflict(const Part& part, std::uint32_t slot, F&& f) const {
     const Point first = part.isFromBefore ? part.start + 2 : part.start;
     for (Point point = part.start; point < std::min(first + 1, part.end); ++point)
       if (part.isFromBefore && !isFree(slot, point)) return false;
-    Point start = part.end, end = part.end; // the stretch at hand; none yet
+    Point start = part.end, end = part.end; // the current stretch; none yet
     bool isOpen = false;
     for (Point point = part.start; (point = nextTaken(slot, point, part.end)) < part.end;) {
       if (isOpen && point > end + shortest_) {
@@ -223,7 +225,7 @@ class MovePlacer {
       }
       if (!isOpen) start = std::max(part.start, point & ~Point{1});
       isOpen = true;
-      // The register is free before the copy that comes back writes it.
+      // The copy back writes the register, so it is free before that copy.
       point = nextFree(slot, point, part.end);
       end = (point + 2) & ~Point{1};
     }
@@ -236,7 +238,7 @@ class MovePlacer {
     return true;
   }
 
-  /// Nothing where it is not possible, or costs `enough` or more.
+  /// The cost of the copies; nothing if `slot` is not possible, or if it costs `enough` or more.
   std::optional<double> costAt(const std::vector<Part>& parts, std::uint32_t slot, double enough) const {
     double cost = 0;
     for (const Part& part : parts) {
@@ -248,8 +250,8 @@ class MovePlacer {
     return cost < enough ? std::optional(cost) : std::nullopt;
   }
 
-  /// Finds registers for the stretches in which `slot` is taken. Returns what they cost; nothing where there are none,
-  /// or where they cost `enough` or more.
+  /// Finds registers for the stretches in which `slot` is taken. Returns the cost; nothing if there are no such
+  /// registers, or if they cost `enough` or more.
   std::optional<double> stay(const std::vector<Part>& parts, std::uint32_t slot, double enough,
                              std::vector<Stay>& stays) {
     double cost = 0;
@@ -266,7 +268,7 @@ class MovePlacer {
     return cost < enough ? std::optional(cost) : std::nullopt;
   }
 
-  /// Goes from one register to the next, each time to the one that is free longest.
+  /// Covers the stretch with stays, each in the register that is free longest.
   bool cover(const Part& part, Point start, Point end, std::vector<Stay>& stays) {
     for (Point at = start; at < end;) {
       Stay best{at, at, 0};
@@ -284,13 +286,13 @@ class MovePlacer {
     return true;
   }
 
-  /// Looks for the next register that is free longer than those that are known already. False if there is none.
+  /// Looks for the next register that is free longer than all known ones. False if there is none.
   bool findLonger(Openings& openings, const Part& part, Point at) const {
     const Point longest = openings.longer.empty() ? at : openings.longer.back().until;
     if (longest == part.end) return false;
     while (openings.next < budget_.limit) {
       const std::uint32_t slot = openings.next++;
-      // Nobody leaves it where the copy writes it.
+      // The copy writes the register a point earlier, where no other web may be leaving it.
       if (!isFree(slot, at == part.start ? at : at - 1)) continue;
       const Point until = nextTaken(slot, at, part.end);
       if (until <= longest) continue;
@@ -303,8 +305,8 @@ class MovePlacer {
   void commit(const Web& web, std::uint32_t slot, const std::vector<Stay>& stays) {
     placement_.slotOf[static_cast<std::size_t>(&web - webs_.all.data())] = slot;
     placement_.used = std::max(placement_.used, slot + 1);
-    // Copies before one instruction come in any order: what one writes must not be what another one reads, so that a
-    // register is taken a point before its copy.
+    // Copies before one instruction come in any order: none may write what another one reads. So a register is taken
+    // one point before its copy.
     const auto occupy = [&](std::uint32_t where, Point start, Point end, bool isCopied) {
       if (start >= end) return;
       Range range;
@@ -334,11 +336,11 @@ class MovePlacer {
   LifeFinder finder_;
   const SlotBudget& budget_;
   std::vector<SlotOccupancy> slots_;
-  const std::vector<SlotOccupancy> fixed_;           ///< with what cannot be moved
+  const std::vector<SlotOccupancy> fixed_;           ///< including what cannot be moved
   std::vector<std::vector<std::uint32_t>> ownersOf_; ///< by slot, ascending; some may have left it
   Placement& placement_;
   std::vector<TakenByMoving> taken_;
-  std::unordered_map<Point, Openings> openings_; ///< by point; as long as nothing is placed
+  std::unordered_map<Point, Openings> openings_; ///< by point; valid until something is placed
 };
 
 } // namespace
@@ -353,7 +355,7 @@ std::optional<Moves> placeByMoves(const Webs& webs, const NumberedCode& code, co
 
 namespace {
 
-/// Gives the stays of webs names of their own.
+/// Creates virtual registers for the stays of webs.
 class MoveInserter {
  public:
   MoveInserter(ori::Function& function, const LiveRanges& ranges, SpillState& state,
@@ -376,7 +378,7 @@ class MoveInserter {
   }
 
  private:
-  /// kNoId where the register is not live at all.
+  /// The register for a stay; kNoId where `v` is not live.
   VRegId nameOf(VRegId v, const Stay& stay) {
     Range range;
     range.add({stay.start, stay.end});
@@ -398,7 +400,7 @@ class MoveInserter {
     };
     std::vector<Named> all;
     for (const ori::Operand* o = function_.vreg(v).refs; o; o = o->nextRef) {
-      if (!ranges_.isNumbered(*o->owner)) continue; // a copy that has been put in for another member
+      if (!ranges_.isNumbered(*o->owner)) continue; // a copy that was inserted for another member
       const Point point = o->isDef ? ranges_.defPoint(*o->owner) : ranges_.usePoint(*o->owner);
       for (std::size_t i = 0; i < stays.size(); ++i)
         if (stays[i].start <= point && point < stays[i].end)
@@ -414,7 +416,7 @@ class MoveInserter {
     }
   }
 
-  /// Whether the register is live before and behind a place inside a block.
+  /// Whether the register is live before and after a point inside a block.
   bool passes(VRegId v, Point point) const {
     const Range& range = ranges_.component(v, 0);
     return point % 2 == 0 && point != 0 && range.contains(point - 1) && range.contains(point) &&

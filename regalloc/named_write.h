@@ -6,8 +6,7 @@
 
 namespace orias::regalloc {
 
-/// A definition of a word of a register that the program names: what a debugger needs to find
-/// that register.
+/// A definition of a word of a register that the program declares: a debugger needs it to find that register.
 struct NamedWrite {
   ori::InstrId instr = 0;
   std::string_view name; ///< lives as long as the function

@@ -24,14 +24,14 @@ using ori::Instr;
 namespace {
 
 constexpr unsigned kRegisters = 256;
-/// The groups that a wait may leave under way are counted with three bits.
+/// The number of groups that a wait may leave in flight has three bits.
 constexpr std::uint8_t kOldest = 8, kNotUnderWay = 0xff;
 
 bool isProduct(const Instr& instr) {
   return isa::desc(instr.op).latencyClass == isa::LatencyClass::Gmma;
 }
 
-/// A product of nothing ends a group that has no other.
+/// Whether this is the empty product that ends a group without other products.
 bool isEmptyProduct(const Instr& instr) {
   return instr.op_(0).isZeroReg();
 }
@@ -48,7 +48,7 @@ unsigned leftUnderWay(const Instr& wait) {
   return static_cast<unsigned>(wait.op_(slotOf(wait, "count")).imm);
 }
 
-/// A copy between registers that have become one; phase 107 takes it out.
+/// Whether this copies a register to itself after allocation; phase 107 removes it.
 bool isIdle(const Instr& instr) {
   return isa::desc(instr.op).has(isa::Flag::Copy) && instr.op_(0).isReg() && instr.op_(1).isReg() &&
          instr.op_(0).file == instr.op_(1).file && instr.op_(0).reg == instr.op_(1).reg &&
@@ -57,9 +57,9 @@ bool isIdle(const Instr& instr) {
 
 /// A register that a wgmma in flight writes or reads.
 struct Use {
-  /// How many groups have ended since, that of the product included; 0: it is in none yet.
+  /// How many groups have ended since, including that of the product; 0: it is in no group yet.
   std::uint8_t written = kNotUnderWay, read = kNotUnderWay;
-  std::uint16_t sum = 0; ///< which sum it is part of: products of one sum follow each other
+  std::uint16_t sum = 0; ///< the sum that it belongs to: products of one sum run in order
 
   friend bool operator==(const Use&, const Use&) = default;
 };
@@ -92,8 +92,8 @@ class Orderer {
     if (product) function_.setOperand(product, slotOf(*product, "gsb"), Operand::immediate(0));
   }
 
-  /// The last product in front of the end of a group closes it; so does the last one of a block, or in front of a wait,
-  /// which waits for more then, never for less.
+  /// The last product before the end of a group closes it; so does the last one of a block, or the last one before a
+  /// wait. With more groups than before, a wait waits for more, never for less.
   void closeGroups(ori::Block& block) {
     Instr* open = nullptr;
     function_.forEachSafe(block, [&](Instr& instr) {
@@ -112,7 +112,7 @@ class Orderer {
     close(open);
   }
 
-  /// Other code does not know what is under way.
+  /// Whether the instruction leaves for other code, which does not know what is in flight.
   static bool leaves(const Instr& instr) {
     if (instr.op == Op::CALL_REL || instr.op == Op::RET) return true;
     if (isa::desc(instr.op).latencyClass != isa::LatencyClass::Branch) return false;
@@ -124,7 +124,7 @@ class Orderer {
     return isElsewhere && !isToBlock;
   }
 
-  // --- what is under way
+  // --- products in flight
 
   void solve() {
     entry_.assign(function_.blockIdCount(), State{});
@@ -147,14 +147,14 @@ class Orderer {
       if (into[r].written == kNotUnderWay)
         both.sum = from[r].sum;
       else if (from[r].written != kNotUnderWay && from[r].sum != both.sum)
-        both.sum = kNoSum; // of several sums
+        both.sum = kNoSum; // registers of several sums
       changed |= !(both == into[r]);
       into[r] = both;
     }
     return changed;
   }
 
-  /// Products of the same shape that put their sums into the same registers are one number here.
+  /// One number for products of the same shape that write their sums to the same registers.
   std::uint16_t sumOf(const Instr& product) {
     const Sum key{isa::desc(product.op).name, isa::getMod(product.op, product.mods, isa::Mod::Geometry),
                   product.op_(0).reg, product.op_(0).width};
@@ -163,7 +163,7 @@ class Orderer {
     return static_cast<std::uint16_t>(1 + (at == sums_.end() ? sums_.size() - 1 : at - sums_.begin()));
   }
 
-  /// A group has ended.
+  /// Counts the end of a group.
   static void age(State& state) {
     for (Use& use : state)
       for (std::uint8_t* since : {&use.written, &use.read})
@@ -178,7 +178,7 @@ class Orderer {
       if (use.written == kNotUnderWay) use.sum = kNoSum;
   }
 
-  /// How many groups have ended since the youngest product that the instruction would disturb.
+  /// How many groups have ended since the youngest product whose registers the instruction would disturb.
   std::uint8_t disturbed(const State& state, const Instr& instr) {
     std::uint8_t since = kNotUnderWay;
     if (leaves(instr)) {
@@ -212,7 +212,7 @@ class Orderer {
   void walk(ori::Block& block, State& state) {
     Instr* open = nullptr; // a product in no group yet
     bool hasArrived = false;
-    std::bitset<kRegisters> written; // since the warps have arrived
+    std::bitset<kRegisters> written; // since the last WARPGROUP.ARRIVE
     function_.forEachSafe(block, [&](Instr& instr) {
       if (isIdle(instr)) return;
       if (const std::uint8_t since = disturbed(state, instr); since != kNotUnderWay) {
@@ -238,7 +238,7 @@ class Orderer {
         if (!isReady && isChanging_) builderBefore(instr).emit(Op::WARPGROUP_ARRIVE, {});
         if (!isReady) written.reset();
         begin(state, instr);
-        hasArrived = !closesGroup(instr); // the warps arrive for each group
+        hasArrived = !closesGroup(instr); // each group needs its own WARPGROUP.ARRIVE
         open = closesGroup(instr) ? nullptr : &instr;
       } else {
         forEachRegister(instr, [&](std::uint32_t reg, bool isDef, bool) {
@@ -309,7 +309,7 @@ bool keepFactors(ori::Function& function) {
       }
       if (factors.empty()) return;
       Instr* at = product.next;
-      for (unsigned ended = 0; at; at = at->next) { // groups, that of the product included
+      for (unsigned ended = 0; at; at = at->next) { // groups that have ended, including that of the product
         ended += isProduct(*at) && isEmptyProduct(*at);
         if (at->op == Op::WARPGROUP_DEPBAR && ended > leftUnderWay(*at)) {
           at = at->next;

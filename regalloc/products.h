@@ -10,14 +10,14 @@ namespace orias::regalloc {
 /// wgmma instructions are asynchronous. Until allocation their accumulators are treated as available at once;
 /// afterwards no instruction may access their registers until WARPGROUP.DEPBAR has waited for their group.
 
-/// Whether the operand is a wgmma input in registers (not the accumulator). It is read until the wgmma ends: the result
-/// may not take them.
+/// Whether the operand is a wgmma input in registers (not the accumulator). The wgmma reads it until it ends, so the
+/// result must not share its registers.
 bool isFactor(const ori::Instr& instr, const ori::Operand& operand);
 
 /// Before allocation: wgmma inputs keep their registers until the block waits for the wgmma, or ends. True if there are
 /// any.
 bool keepFactors(ori::Function& function);
-/// Reverts that: under register pressure, wgmma waits are inserted earlier.
+/// Reverts keepFactors(): under register pressure, wgmma waits are inserted earlier.
 void letFactorsGo(ori::Function& function);
 
 /// For an allocated function: commits groups with the last wgmma of each, inserts WARPGROUP.ARRIVE before

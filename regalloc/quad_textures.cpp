@@ -33,15 +33,15 @@ class Expansion {
   }
 
   void run() {
-    // The registers of the results may be those of the sources, and a lane may give its handle once it has its texel.
+    // The results may share registers with the sources, so the handle is copied first: later lanes may still need it.
     if (mod(Mod::Bindless) != 0) b_.emit(Op::MOV, {own(kHandle), word("Rb", 0)});
     for (unsigned lane = 0; lane < kLanes; ++lane)
       takeTurn(lane);
   }
 
  private:
-  // Where things stand among the registers that belong to this: coordinates, then the texel; derivatives by x, then
-  // what TEX takes besides; derivatives by y, then the texel on its way.
+  // Layout of the reserved registers: coordinates, then the texel; derivatives by x, then the other operands of TEX;
+  // derivatives by y, then the texel in transfer.
   IsaOperand own(unsigned number, unsigned width = 1) const {
     return IsaOperand::physical(File::R, first_ + number, width);
   }
@@ -52,7 +52,7 @@ class Expansion {
   IsaOperand slot(std::string_view name) const {
     return from_.op_(static_cast<unsigned>(isa::desc(from_.op).slotIndex(name))).value();
   }
-  /// A number may be RZ as long as any operand will do.
+  /// An operand that may be RZ, as an immediate 0 then.
   IsaOperand number(std::string_view name) const {
     return slot(name).isZeroReg() ? IsaOperand::immediate(0) : slot(name);
   }
@@ -85,7 +85,7 @@ class Expansion {
     for (unsigned w = 0; w < restWords; ++w)
       take(kRest + w, hasHandle && w == 0 ? own(kHandle) : ori::component(rest, w), who);
     read(hasHandle, coordinates, restWords);
-    // The texel of the first lane is that of the coordinates themselves.
+    // The first lane's texel is the one at the unshifted coordinates; the other lanes' turns take it.
     unsigned texel = kTexel, missing = kMissing;
     const bool hasPredicate = !slot("Rp").isZeroReg();
     if (hasPredicate)
@@ -104,9 +104,9 @@ class Expansion {
     if (hasPredicate) b_.emit(Op::MOV, {slot("Rp"), own(missing), IsaOperand::immediate(1 << lane)});
   }
 
-  /// The number of `lane` where that lane runs, of another that does where it does not: what stands in registers of
-  /// lanes that were woken is the handle of no texture. It is found among the lanes' bits, those of the quad twice one
-  /// behind the other so that they can be counted from any lane on.
+  /// The number of `lane` if that lane is active, otherwise of another active one: registers of lanes that were woken
+  /// do not hold a valid texture handle. It is found in the mask of active lanes: the bits of the quad are doubled, so
+  /// that the search can start from any lane.
   IsaOperand lastingLane(unsigned lane) {
     const IsaOperand who = own(kWho), scratch = own(kScratch);
     constexpr std::int32_t kLaneId = 0; // the special register

@@ -22,11 +22,11 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-/// The table of a PLOP3 that is true where all three sources are.
+/// The table of a PLOP3 that is true if all three sources are.
 constexpr std::int64_t kConjunction = 0x80;
 /// Sources of a comparison: Ra, Rb, Pp. Of a PLOP3: Pp, Pq, Pr, table.
 constexpr unsigned kFirstSource = 2, kComparisonPredicate = 4, kTable = 5;
-/// Uniform registers that may.
+/// How many uniform registers may live longer.
 constexpr std::ptrdiff_t kMostUniform = 8;
 
 bool isPlainTrue(const Operand& o) {
@@ -37,7 +37,7 @@ bool isUnusedResult(const Operand& o) {
   return !o.isReg() || o.isZeroReg();
 }
 
-/// Takes as long as a move between files.
+/// Whether the instruction takes no longer than a move between files.
 bool isCheap(const Instr& instr) {
   switch (isa::latencyClassOf(instr.op, instr.mods)) {
   case isa::LatencyClass::Alu:
@@ -47,7 +47,7 @@ bool isCheap(const Instr& instr) {
   }
 }
 
-/// Calls f with each operand that has to be live where the recipe is followed.
+/// Calls f with each operand that must be live where the value is recomputed.
 template <typename F> void forEachSource(const Recipe& recipe, F&& f) {
   for (unsigned i = 0; i < recipe.operands.size(); ++i)
     if (i != recipe.result && !(recipe.step.definition && i == recipe.step.operand)) f(recipe.operands[i]);
@@ -111,12 +111,12 @@ void Recomputation::choose(const Webs& webs, std::vector<std::uint32_t>& victims
     }
   const auto uniform = std::ranges::count_if(all, [&](VRegId v) { return function_.vreg(v).file == File::UR; });
   const bool mayLiveLonger = file_ == File::P && uniform <= kMostUniform && all.size() <= candidates.size();
-  // Uniform predicates have their registers already, and others may be in them by then.
+  // Uniform predicates are allocated already, and their registers may hold other values where they would live longer.
   const auto hasItsRegister = [&](VRegId v) { return function_.vreg(v).file == File::UP; };
   std::erase_if(candidates, [&](const Candidate& c) {
     return !c.longer.empty() && (!mayLiveLonger || std::ranges::any_of(c.longer, hasItsRegister));
   });
-  // What reads others of the victims comes before them: its definition must still read the originals.
+  // Victims that read other victims come first: their definitions must still read the original registers.
   std::ranges::stable_partition(candidates, [](const Candidate& c) { return c.readsOwnFile; });
   std::vector<std::uint32_t> ordered;
   std::vector<bool> isChosen(webs.all.size(), false);
@@ -148,7 +148,7 @@ std::optional<Recipe> Recomputation::find(VRegId value) {
   return recipe;
 }
 
-/// A recipe that computes an operand of file R again, too.
+/// A recipe that also recomputes one of its operands in file R.
 std::optional<Recipe> Recomputation::findWithStep(VRegId value) {
   std::optional<Recipe> recipe = find(value);
   if (!recipe) return std::nullopt;
@@ -160,15 +160,15 @@ std::optional<Recipe> Recomputation::findWithStep(VRegId value) {
     Recipe step;
     if (!fillIn(*definition, step) || step.operands[step.result].reg != o.reg) continue;
     const auto registers = std::ranges::count_if(step.operands, [](const IsaOperand& x) { return x.isVirtual(); });
-    if (registers > 2) continue; // the result, and one more
+    if (registers > 2) continue; // the result and one source
     recipe->step = {definition, std::move(step.operands), step.result, i};
     return recipe;
   }
   return std::nullopt;
 }
 
-/// Takes the operands over. Only one result may be in use, and each source must have its value wherever the
-/// definition has been passed.
+/// Copies the operands of the definition into the recipe. Only one result may be used, and each source must keep its
+/// value wherever the definition has been executed.
 bool Recomputation::fillIn(Instr& definition, Recipe& recipe) {
   unsigned results = 0;
   recipe.operands.clear();
@@ -197,7 +197,7 @@ bool Recomputation::isSingleAbove(const IsaOperand& operand, const Instr& defini
   return source && source->block && !source->isGuarded() && dominates(*source, definition);
 }
 
-/// Makes a comparison of the conjunction of a comparison and another predicate.
+/// Merges a conjunction of a comparison and another predicate into one comparison with a predicate operand.
 bool Recomputation::mergeComparison(Recipe& recipe) {
   const Instr& both = *recipe.definition;
   if (both.operandCount <= kTable || !both.op_(kTable).isImm() || both.op_(kTable).imm != kConjunction ||
@@ -212,7 +212,7 @@ bool Recomputation::mergeComparison(Recipe& recipe) {
     if (both.op_(i).isVirtual()) function_.forEachUse(both.op_(i).reg, [&](const Operand&) { ++uses; });
     return uses;
   };
-  // What more read stays, as the other predicate.
+  // The source with more uses remains as the predicate operand.
   if (usesOf(sources[0]) > usesOf(sources[1])) std::swap(sources[0], sources[1]);
   for (unsigned attempt = 0; attempt < 2; ++attempt, std::swap(sources[0], sources[1])) {
     const Operand& compared = both.op_(sources[0]);

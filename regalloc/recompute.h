@@ -17,41 +17,41 @@ struct Recipe {
   std::vector<isa::Operand> operands;
   unsigned result = 0; ///< index of the operand that takes the value
 
-  /// One of the operands is computed first, from constants and at most one register.
+  /// One operand of the recipe is computed first, from constants and at most one register.
   struct Step {
     ori::Instr* definition = nullptr; ///< null: there is none
     std::vector<isa::Operand> operands;
     unsigned result = 0;  ///< index of its result
-    unsigned operand = 0; ///< index of the operand of the recipe that takes it
+    unsigned operand = 0; ///< index of the recipe's operand that takes the result
   } step;
 };
 
-/// Finds values that can be computed again where they are read, instead of being kept somewhere.
+/// Finds values that can be rematerialized where they are read, instead of being kept elsewhere.
 ///
-/// The one definition of the value reads constants, or registers with one definition that dominates it: these have
-/// the same value wherever the definition dominates. They must be live at each read, so that nothing lives longer than
-/// before. A predicate would wait in a register otherwise, so registers may live longer for predicates, but fewer than
-/// there are predicates. Where they would be more than half as many, what a comparison reads is computed again, too:
-/// the comparisons of base + 1, base + 2, ... keep the base only. A conjunction of a comparison and a predicate is one
-/// comparison: ISETP.LT.AND P0, PT, R1, R2, P1.
+/// The single definition of the value reads constants, or registers whose single definition dominates it: these have
+/// the same value wherever the definition dominates. They must be live at each read, so no live range grows. Predicates
+/// are an exception, as a spilled predicate would need a register: registers may live longer for predicates, but no
+/// more of them than there are predicates. If they were more than half as many, the sources of a comparison are
+/// recomputed, too: the comparisons of base + 1, base + 2, ... keep only the base live. A conjunction of a comparison
+/// and a predicate becomes one comparison: ISETP.LT.AND P0, PT, R1, R2, P1.
 ///
-/// A snapshot of one pass of the allocator. Spill code that has been put in since is passed over.
+/// A snapshot of one pass of the allocator. Spill code that was inserted since is ignored.
 class Recomputation {
  public:
   /// `ranges` are those of the file whose registers are spilled.
   Recomputation(const ori::Function& function, isa::File file, const LiveRanges& ranges, const SpillState& state)
       : function_(function), file_(file), own_(ranges), state_(state) {}
 
-  /// Decides which of the victims are computed again, and puts these first.
+  /// Decides which of the victims are recomputed, and moves these to the front.
   void choose(const Webs& webs, std::vector<std::uint32_t>& victims);
-  /// How a value that has been chosen is computed; nothing if it was not, or if a definition has changed since.
+  /// How a chosen value is computed; nothing if it was not chosen, or if a definition has changed since.
   std::optional<Recipe> recipe(ori::VRegId value);
-  /// What becomes of victims, as webs of file R: a register in which each waits, or, if it is computed again, longer
-  /// lives of what its recipe reads. For estimates: a victim counts where it is live now.
+  /// Adds the victims to the webs of file R: the register that each is spilled to, or, if it is recomputed, the longer
+  /// live ranges of its recipe's sources. For estimates: a victim counts where it is live now.
   void addTo(Webs& registers, const Webs& webs, std::span<const std::uint32_t> victims);
 
  private:
-  /// Registers that would live longer, if any read the recipe's operands at the reads of the value.
+  /// Registers whose live ranges would grow if the recipe's operands were read at the reads of the value.
   using Longer = std::vector<ori::VRegId>;
 
   std::optional<Recipe> find(ori::VRegId value);
@@ -77,8 +77,8 @@ class Recomputation {
   std::optional<LiveRanges> ranges_[isa::kFileCount]; // of other files
 };
 
-/// Whether an instruction may run again, or not at all: it has no effect but its results, which follow from its
-/// operands.
+/// Whether an instruction may be repeated or removed: it has no effect except its results, which depend on its operands
+/// only.
 bool isPureComputation(const ori::Instr& instr);
 
 } // namespace orias::regalloc

@@ -17,7 +17,7 @@ using ori::Operand;
 
 namespace {
 
-/// A component of the virtual register where a spilled value waits.
+/// A component of the virtual register that a value is spilled to.
 struct Home {
   ori::VRegId reg = ori::kNoId;
   std::uint32_t sub = 0;
@@ -54,7 +54,7 @@ class Forwarder {
  private:
   static constexpr std::array kFiles{File::R, File::UR, File::P, File::UP};
 
-  /// Gives the registers of all files numbers; how many there are.
+  /// Numbers the registers of all files; returns how many there are.
   std::uint32_t numberRegisters() {
     std::uint32_t count = 0;
     for (const File file : kFiles) {
@@ -64,7 +64,7 @@ class Forwarder {
     return count;
   }
 
-  /// At the beginning of a block: the other side of a divergent branch may have changed uniform registers since.
+  /// At the beginning of a block: another side of a divergent branch may have changed the uniform registers.
   void forgetUniform() {
     for (const File file : {File::UR, File::UP})
       std::fill_n(holds_.now.begin() + numberOf(file, 0), function_.module().target().registerCount(file), Home{});
@@ -81,8 +81,8 @@ class Forwarder {
     }
   }
 
-  /// Of single registers: a wide value goes component by component. Which side is the home follows from the temporary,
-  /// which stands for another register.
+  /// Only for moves of single registers: wide values are moved by component. The temporary represents another register,
+  /// so the other operand is the home.
   std::optional<Transfer> transferOf(const Instr& instr) const {
     const auto found = state_.assignment.spillMoves.find(instr.id);
     if (found == state_.assignment.spillMoves.end() || found->second.kind != SpillMove::Kind::Move) return std::nullopt;
@@ -97,7 +97,7 @@ class Forwarder {
 
   std::uint32_t numberOf(File file, std::uint32_t reg) const { return firstOf_[static_cast<std::size_t>(file)] + reg; }
 
-  /// The first register of an operand; nothing for what has none.
+  /// The first register of an operand; nothing if it has none.
   std::optional<std::uint32_t> placeOf(const Operand& o) const {
     if (!o.isReg() || o.isZeroReg() || o.file == File::B) return std::nullopt;
     if (!o.isVirtual()) return numberOf(o.file, o.reg);
@@ -126,7 +126,7 @@ class Forwarder {
           if (changesHidden(instr, file, r)) holds_.now[numberOf(file, r)] = Home{};
   }
 
-  /// Takes the value from a register that has it; false if none does.
+  /// Reads the value from another register that holds it; false if there is none.
   bool forward(Instr& move, const Transfer& transfer) {
     const std::optional<std::uint32_t> own = placeOf(*transfer.reg);
     if (!own || move.isGuarded()) return false;
@@ -176,8 +176,8 @@ class Forwarder {
   SpillState& state_;
   const ori::Cfg& cfg_;
   std::array<std::uint32_t, isa::kFileCount> firstOf_{}; // by file: the number of its first register
-  HeldValues<Home> holds_;                               // by register: the home that it has the value of
-  std::vector<bool> isHome_;                             // by virtual register: it was in holds_ at some time
+  HeldValues<Home> holds_;                               // by register: the home whose value it has
+  std::vector<bool> isHome_;                             // by virtual register: has been in holds_ at some time
 };
 
 } // namespace

@@ -5,13 +5,13 @@
 
 namespace orias::regalloc {
 
-/// Removes moves out of another register file whose value a register still has: of spilled predicates and uniform
-/// registers, which wait in R and UR, and of values of R that wait in UR. Where the move's own register has lost the
-/// value and another one has it up to the only reader, that one is read. Then homes that nobody reads any more are not
-/// written, either. `state.assignment` has all locations; the checker sees what is left.
+/// Removes moves from another register file whose value a register still has: moves of predicates and uniform registers
+/// that are spilled to R and UR, and of values of R that are spilled to UR. If the move's own register has lost the
+/// value, but another one has it up to the only reader, the reader uses that one. Homes that become unused are no
+/// longer written. `state.assignment` has all locations; the checker sees the remaining code.
 ///
-/// Calls and `setmaxnreg` change registers that are not their operands. Not for functions that are called or grow the
-/// stack.
+/// Accounts for calls and `setmaxnreg`, which change registers that are not their operands. Not for functions that are
+/// called or grow the stack.
 void forwardRefugeMoves(ori::Function& function, SpillState& state);
 
 } // namespace orias::regalloc

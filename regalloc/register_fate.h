@@ -16,12 +16,12 @@ struct RegisterFate {
   };
   Kind kind = Kind::Unused;
   std::uint32_t reg = 0;
-  /// Why it was spilled: what a spill of its register run costs, by what it frees (Victim::cost; Web::spillCost where
-  /// all of it is spilled), and by how many registers the pressure was above the limit somewhere. Zero where only an
-  /// aligned run was missing.
+  /// Why it was spilled: the spill cost of its register run per freed register (Victim::cost; Web::spillCost where all
+  /// of it is spilled), and the highest excess of the pressure over the limit. Zero where only an aligned run was
+  /// missing.
   double spillCost = 0;
   unsigned excess = 0;
-  bool isPartly = false; ///< in registers between some references
+  bool isPartly = false; ///< still in registers between some references
 };
 
 } // namespace orias::regalloc

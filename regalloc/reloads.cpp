@@ -74,7 +74,7 @@ class Forwarder {
         held_.now[place->first + i] = words->first + i;
   }
 
-  /// The words that a store or a reload names.
+  /// The words that a store or a reload accesses.
   std::optional<Run> wordsOf(const Instr& instr, const SpillMove& move) const {
     if (move.kind != SpillMove::Kind::Load && move.kind != SpillMove::Kind::Store) return std::nullopt;
     for (const Operand& o : instr.ops())
@@ -101,7 +101,7 @@ class Forwarder {
         if (changesHidden(instr, File::R, r)) held_.now[r] = kNothing;
   }
 
-  /// Takes the words from registers that hold them; false if none do.
+  /// Reads the words from registers that hold them; false if none do.
   bool forward(Instr& load, const Operand& temp, const Run& words) {
     const std::optional<Run> own = placeOf(temp);
     if (!own || load.isGuarded()) return false;
@@ -110,7 +110,7 @@ class Forwarder {
       return true;
     }
     const Instr* reader = onlyReader(function_, load, temp);
-    if (!reader || sumSlotsOf(*reader)) return false; // operands of a wgmma have places of their own
+    if (!reader || sumSlotsOf(*reader)) return false; // operands of a wgmma are tied to their registers
     const std::uint32_t align = std::max<std::uint32_t>(std::bit_ceil(words.count), function_.vreg(temp.reg).align);
     for (std::uint32_t r = 0; r + words.count <= registers_; r += align) {
       if (!isHeldIn(r, words) || !staysUntil(load, *reader, [&](const Instr& at) {

@@ -4,14 +4,13 @@
 
 namespace orias::regalloc {
 
-/// Removes reloads of values that a register still holds. A word of a spill
-/// slot is in a register from its store or reload until either is overwritten; at a join, if it is there
-/// on all incoming edges, and the join is not a loop header. The use gets that register, and no other value
-/// moves, so that the pressure does not matter. `state.assignment` has all locations; the checker
-/// sees what is left.
+/// Removes reloads of values that a register still holds. A word of a spill slot is in a register from its store or
+/// reload until either is overwritten; at a join, if it is there on all incoming edges, and the join is not a loop
+/// header. The use gets that register, and no other value moves, so this works under any register pressure.
+/// `state.assignment` has all locations; the checker sees the remaining code.
 ///
-/// So are stores of what a word holds already. Calls and `setmaxnreg` change registers that are not their operands. Not
-/// for functions that are called or grow the stack.
+/// Also removes stores of values that a word holds already. Accounts for calls and `setmaxnreg`, which change registers
+/// that are not their operands. Not for functions that are called or grow the stack.
 void forwardReloads(ori::Function& function, SpillState& state);
 
 } // namespace orias::regalloc

@@ -14,7 +14,7 @@ using ori::Operand;
 
 namespace {
 
-/// Calls f(index of the word, mask of the bits) for the words that a segment touches, until f returns false.
+/// Calls f(index of the word, mask of the bits) for the words that a segment overlaps, until f returns false.
 template <typename F> void forEachWord(Segment s, F&& f) {
   for (Point at = s.start; at < s.end;) {
     const Point next = std::min<Point>((at | 63) + 1, s.end);
@@ -29,7 +29,7 @@ template <typename F> void forEachWord(Segment s, F&& f) {
 void SlotOccupancy::occupy(const Range& range) {
   if (range.empty()) return;
   const std::size_t needed = (range.end() + 63) / 64;
-  // In steps of a half again: values come in the order of the program.
+  // Grows by half: values come in program order.
   if (needed > taken_.size()) taken_.resize(std::max(needed, taken_.size() + taken_.size() / 2));
   for (Segment s : range.segments())
     forEachWord(s, [&](std::size_t word, std::uint64_t mask) {
@@ -48,10 +48,10 @@ void SlotOccupancy::release(const Range& range) {
 
 namespace {
 
-// Weights of the soft wishes. A register more costs occupancy, which outweighs a saved copy.
+// Weights of the soft preferences. One more register costs occupancy, which outweighs a saved copy.
 constexpr std::int64_t kNewRegister = 1000;
 constexpr std::int64_t kCopyAffinity = 100;
-/// A store and a load of local memory.
+/// The cost of a store and a load of local memory.
 constexpr std::int64_t kSavedRegister = 4000;
 
 } // namespace
@@ -76,7 +76,7 @@ const std::vector<std::uint32_t>& Placer::orderOf(Order order) {
 
 namespace {
 
-/// Is the operand what a wgmma adds to, or its sum?
+/// Whether the operand is the old or the new sum of a wgmma.
 bool isSumOf(const Instr& instr, const Operand& o) {
   const std::optional<SumSlots> slots = o.file == isa::File::R && o.width > 1 ? sumSlotsOf(instr) : std::nullopt;
   return slots && (&o == &instr.op_(slots->sum) || &o == &instr.op_(slots->old));
@@ -160,7 +160,7 @@ class Placer::Pass {
         for (std::size_t slot = free.from(0); slot != SlotSet::kMost; slot = free.from(slot + 1))
           consider(static_cast<std::uint32_t>(slot));
       } else if (const std::size_t first = free.from(0); first != SlotSet::kMost) {
-        // The higher a place, the more it costs, unless somebody wishes for it.
+        // The cost of a slot grows with its number, except for slots that a copy prefers.
         consider(static_cast<std::uint32_t>(first));
         for (const std::uint32_t wish : wishes_)
           if (wish < SlotSet::kMost && free[wish]) consider(wish);
@@ -191,8 +191,8 @@ class Placer::Pass {
       if (!web.components[i].empty()) taken_.release(web.components[i], placement_.slotOf[id] + i);
   }
 
-  /// The web, and the webs at the other ends of its copies and theirs that are where the copies need no instruction.
-  /// Empty where a physical register is among them, or where there are many.
+  /// The web, and the webs connected to it by copies that need no instruction because both ends have the same place.
+  /// Empty if a physical register is among them, or if there are many.
   std::vector<std::uint32_t> heldTogether(std::uint32_t id) const {
     constexpr std::size_t kMost = 16;
     std::vector<std::uint32_t> group = {id};
@@ -209,10 +209,9 @@ class Placer::Pass {
     return group;
   }
 
-  /// Moves webs that stay together to the first place after the slot that was given out last where all of them are
-  /// free.
+  /// Moves connected webs to the first place after the slot that was assigned last where all of them are free.
   void moveInTurn(std::span<const std::uint32_t> group) {
-    constexpr std::uint32_t kWidest = 64; // what is wider stays where it is
+    constexpr std::uint32_t kWidest = 64; // wider groups are not moved
     std::uint32_t first = kNoSlot, end = 0;
     for (const std::uint32_t w : group) {
       first = std::min(first, placement_.slotOf[w]);
@@ -229,7 +228,7 @@ class Placer::Pass {
     placement_.used = std::max(placement_.used, to + end - first);
   }
 
-  /// The first free place for so many slots after the one that was given out last; kNoSlot if there is none.
+  /// The first free place for this many slots after the one that was assigned last; kNoSlot if there is none.
   std::uint32_t nextInTurn(std::uint32_t width, const SlotSet& free) {
     const auto isPlace = [&](std::size_t base) { return base + width <= budget_.rotated; };
     std::size_t base = free.from(turn_);
@@ -239,7 +238,7 @@ class Placer::Pass {
     return static_cast<std::uint32_t>(base);
   }
 
-  /// Where the other ends of this web's copies sit already.
+  /// Collects the slots of the other ends of this web's copies.
   void collectWishes(std::uint32_t id) {
     wishes_.clear();
     for (const Partner& partner : placer_.partnersOf(id)) {
@@ -268,15 +267,16 @@ class Placer::Pass {
   const Webs& webs_;
   const SlotBudget& budget_;
   TakenSlots taken_;
-  std::vector<bool> isSaved_; ///< whoever else wants it, the function saves it already
+  std::vector<bool> isSaved_; ///< by slot: some web has it, so the function saves it anyway
   std::vector<std::uint32_t> wishes_;
-  std::uint32_t turn_ = 0; ///< where the next run is looked for
+  std::uint32_t turn_ = 0; ///< where the search for the next run begins
   Placement placement_;
 };
 
 namespace {
 
-/// Calls f(where, slots) for what is fixed in a budget: registers that are lost around calls, and those above a limit.
+/// Calls f(where, slots) for the fixed occupancy of a budget: registers that are lost around calls, and those above a
+/// limit.
 template <typename F> void forEachFixed(const SlotBudget& budget, F&& f) {
   const SlotSet all = SlotSet::between(0, budget.limit);
   for (const CallPoints::Lost& lost : budget.calls.lost)

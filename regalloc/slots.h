@@ -14,8 +14,8 @@ namespace orias::regalloc {
 
 inline constexpr std::uint32_t kNoSlot = ~0u;
 
-/// When a physical register is taken: one bit for each point, so that asking costs little however many values come and
-/// go.
+/// When a physical register is taken: one bit for each point, so that a query is cheap regardless of the number of
+/// values.
 class SlotOccupancy {
  public:
   bool overlaps(const Range& range) const {
@@ -39,7 +39,7 @@ class SlotOccupancy {
   bool isTaken(Point point) const {
     return point / 64 < taken_.size() && (taken_[point / 64] >> (point & 63) & 1) != 0;
   }
-  /// The first point from `from` on, below `end`, at which it is taken, or free; `end` if there is none.
+  /// The first point in [from, end) at which the register is taken (free); `end` if there is none.
   Point nextTaken(Point from, Point end) const { return next(from, end, 0); }
   Point nextFree(Point from, Point end) const { return next(from, end, ~std::uint64_t{0}); }
   void occupy(const Range& range);
@@ -58,16 +58,16 @@ class SlotOccupancy {
   std::vector<std::uint64_t> taken_; // grows with the last point taken
 };
 
-/// Where some registers are not to be had.
+/// Where some registers are not available.
 struct CallPoints {
-  /// Where code elsewhere runs, and the slots that it changes.
+  /// Where called code runs, and the slots that it changes.
   struct Lost {
     Range where;
     SlotSet slots;
-    bool isKnown = false; ///< what the callee changes; the ABI says no more than what it may change
+    bool isKnown = false; ///< whether `slots` are those of the actual callee, not all that the ABI lets it change
   };
   std::vector<Lost> lost;
-  Range entry; ///< where parameters are taken, which needs one register more
+  Range entry; ///< where parameters are received, which needs one more register
 };
 
 /// A reduced register limit in part of the program.
@@ -78,20 +78,20 @@ struct PointLimit {
 using PointLimits = std::vector<PointLimit>;
 
 struct SlotBudget {
-  unsigned limit = 0;         ///< slots 0 .. limit-1, where nothing says otherwise
-  PointLimits limits;         ///< ... and where fewer are to be had
+  unsigned limit = 0;         ///< slots 0 .. limit-1, except where `limits` says otherwise
+  PointLimits limits;         ///< where fewer slots are available
   std::vector<bool> reserved; ///< reserved registers (the stack pointer)
   isa::File file = isa::File::R;
   CallPoints calls;
-  bool isCallable = false; ///< a register that functions keep costs its saving
-  /// Slots below this are taken in turn, so that a result seldom waits for the last access to its register. 0: the
-  /// first free one is taken.
+  bool isCallable = false; ///< using a register that functions preserve costs saving it
+  /// Slots below this are assigned in rotation, so that a result seldom waits for the last access to its register. 0:
+  /// the first free slot is assigned.
   unsigned rotated = 0;
 };
 
 /// The registers of a budget with fixed occupancy: around calls, and where the limit is lower.
 std::vector<SlotOccupancy> fixedSlots(const SlotBudget& budget);
-/// The same by point, with room for the webs, and the reserved registers, too.
+/// The fixed occupancy by point, including the reserved registers, with room for the webs.
 TakenSlots fixedTaken(const SlotBudget& budget, const Webs& webs);
 /// The slots in which the whole web is free.
 SlotSet freeSlots(const TakenSlots& taken, const SlotBudget& budget, const Web& web);
@@ -109,38 +109,38 @@ struct Placement {
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-/// Whether the first placement lacks less: fewer registers are lacking, then fewer webs, then fewer are used. A wide
-/// web without a run, which would be spilled as a whole, is worse than some single registers.
+/// Whether the first placement is closer to complete: fewer registers are missing, then fewer webs, then fewer are
+/// used. A wide web without a run, which would be spilled as a whole, is worse than some single registers.
 bool lacksLess(const Placement& a, const Placement& b, const Webs& webs);
 
-/// What a web that changes registers takes of one of them.
+/// The part of a register that a web takes which changes registers.
 struct TakenByMoving {
   std::uint32_t slot = 0;
   Range where;
 };
 
-/// Places webs, as often as asked: what does not change between passes is found once. Code and webs stay as they are.
+/// Places webs repeatedly: what does not change between passes is computed once. Code and webs must not change.
 class Placer {
  public:
   Placer(const ori::Function& function, const Webs& webs);
 
-  /// One pass of fat-point selection: each web in turn takes the slot where it hurts least. The primary weight of a
-  /// slot is what it holds already where the web is live (it must be nothing), the secondary one adds up soft wishes:
-  /// to stay within the registers already used, to sit where a copy's other end sits.
-  /// `isEarly`, where it is not empty, names the webs that are placed before all others: those that an earlier pass
-  /// failed to assign. All budgets are alike but for `limit` and `rotated`.
+  /// One pass of fat-point selection: each web in turn takes the slot with the lowest cost. The primary weight of a
+  /// slot is its occupancy where the web is live (it must be zero). The secondary weight sums up soft preferences:
+  /// registers that are already used, and the slot at the other end of a copy. `isEarly`, if not empty, marks webs that
+  /// are placed before all others: those that an earlier pass failed to assign. All budgets must be equal except for
+  /// `limit` and `rotated`.
   Placement place(const SlotBudget& budget, Order order, const std::vector<bool>& isEarly = {});
 
-  /// The assignment with its webs moved along the registers below `budget.rotated`, one after the other, as far as what
-  /// the others have taken allows. Webs that copies join, and have the same place already, move together; sums of
-  /// wgmmas stay. Always succeeds. Webs that change registers (moves.h) stay where they are, in what `taken` says.
+  /// Spreads the webs of the assignment over the registers below `budget.rotated` in rotation, as far as the others
+  /// leave room. Webs that are joined by copies and have the same place already move together; sums of wgmmas do not
+  /// move. Always succeeds. Webs that change registers (moves.h) do not move either; `taken` says what they occupy.
   Placement spread(const SlotBudget& budget, Placement placement, std::span<const TakenByMoving> taken = {},
                    const std::vector<bool>& isMoving = {});
 
  private:
   class Pass;
 
-  /// The other operand of a copy: where it sits, the web would sit in the same registers from `offset` on.
+  /// The other operand of a copy. If the web is `offset` registers after it, the copy needs no instruction.
   struct Partner {
     std::uint32_t web; ///< ~0: a physical register, and `offset` is its number
     std::int64_t offset;
@@ -152,12 +152,12 @@ class Placer {
   const std::vector<std::uint32_t>& orderOf(Order order);
 
   const Webs& webs_;
-  std::vector<bool> isSum_; ///< by web: it has a sum of wgmmas, which stays where the wgmma before it left it
+  std::vector<bool> isSum_; ///< by web: contains a sum of wgmmas, which must not change registers between wgmmas
   std::vector<Partner> partners_;
   std::vector<std::uint32_t> firstPartner_;            ///< by web, one more than there are
-  std::array<std::vector<std::uint32_t>, 2> orders_{}; ///< by Order; empty: not asked for yet
+  std::array<std::vector<std::uint32_t>, 2> orders_{}; ///< by Order; empty: not computed yet
 
-  /// A pass and what came of it: searches for a complete placement begin with the same passes.
+  /// A pass and its result: searches for a complete placement begin with the same passes.
   struct Known {
     unsigned limit, rotated; ///< of the budget
     Order order;

@@ -39,17 +39,16 @@ void SpillState::grow(const ori::Function& function) {
 
 namespace {
 
-/// Webs without a run that one pass makes room for; each costs a walk over all webs.
+/// Webs without a run that one pass clears a run for; each costs a walk over all webs.
 constexpr std::size_t kMaxRunsPerPass = 32;
 
-/// Start or end of a web's life in the sweep over the program.
+/// Start or end of a web's live range in the sweep over the program.
 struct Event {
   Point at;
   bool isStart;
   std::uint32_t web;
 };
 
-/// Registers that a web occupies at its widest; a run with gaps still needs the whole run.
 } // namespace
 
 std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, const PointLimits& limits) {
@@ -61,7 +60,7 @@ std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, const 
       events.push_back({s.end, false, w});
     }
   }
-  // What is not to be had somewhere is taken there, by webs behind all others.
+  // Unavailable registers count as taken, by webs numbered after all others.
   const auto webCount = static_cast<std::uint32_t>(webs.all.size());
   for (std::uint32_t i = 0; i < limits.size(); ++i)
     for (Segment s : limits[i].where.segments()) {
@@ -70,11 +69,11 @@ std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, const 
     }
   std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
     if (a.at != b.at) return a.at < b.at;
-    if (a.isStart != b.isStart) return !a.isStart; // what ends here makes room
+    if (a.isStart != b.isStart) return !a.isStart; // ranges that end here free their registers first
     return a.web < b.web;
   });
 
-  // Cheapest first; ties by number, so that the result does not depend on anything else.
+  // Cheapest first; ties by number, so that the result is deterministic.
   std::set<std::pair<double, std::uint32_t>> live;
   std::vector<bool> spilled(webs.all.size(), false);
   std::vector<std::uint32_t> victims;
@@ -112,7 +111,7 @@ std::vector<std::uint32_t> clearRuns(const Webs& webs, const Placement& placemen
     isSpilled[w] = true;
     victims.push_back(w);
   };
-  // Runs that have been cleared for webs before.
+  // Runs that were cleared for earlier webs.
   struct Cleared {
     Range where;
     std::size_t base;
@@ -128,7 +127,7 @@ std::vector<std::uint32_t> clearRuns(const Webs& webs, const Placement& placemen
       if (placement.slotOf[w] != kNoSlot && !isSpilled[w] &&
           std::ranges::any_of(webs.all[w].components, [&](const Range& r) { return wanted.overlaps(r); }))
         inTheWay.push_back(w);
-    // What it costs to clear the run at each base.
+    // The cost of clearing the run at each base.
     costs.assign(budget.limit - web.width + 1, 0);
     auto addAt = [&](std::uint32_t slot, unsigned width, double cost) {
       const std::uint32_t first = slot + 1 > web.width ? slot + 1 - web.width : 0;
@@ -137,7 +136,7 @@ std::vector<std::uint32_t> clearRuns(const Webs& webs, const Placement& placemen
     };
     for (std::uint32_t w : inTheWay)
       addAt(placement.slotOf[w], webs.all[w].width, webs.all[w].weight);
-    // Reserved registers, those that a call changes, and those that are not there everywhere.
+    // Excludes reserved registers, those that a call changes, and those that are unavailable at some point.
     const SlotSet possible = freeSlots(fixed, budget, web);
     for (std::size_t base = 0; base < costs.size(); ++base)
       if (!possible[base]) costs[base] = kImpossible;
@@ -147,7 +146,7 @@ std::vector<std::uint32_t> clearRuns(const Webs& webs, const Placement& placemen
     for (std::size_t base = 0; base < costs.size(); base += web.align)
       if (costs[base] < costs[best]) best = base;
     if (web.weight == kImpossible && costs[best] == kImpossible) {
-      // What stands in each run has to stay in some register: as many registers elsewhere make room for it.
+      // The webs in each run cannot be spilled: free as many registers elsewhere.
       std::ranges::stable_sort(inTheWay, {}, byWeight);
       unsigned freed = 0;
       for (const std::uint32_t w : inTheWay) {
@@ -175,12 +174,13 @@ class Spiller {
  public:
   Spiller(ori::Function& function, const Web& web, File file, SpillState& state, const SpillWay& way)
       : function_(function), web_(web), file_(file), state_(state), way_(way),
-        // Uniform predicates wait in uniform registers: these are written where those were, in uniform control flow.
+        // Uniform predicates are spilled to uniform registers: these are written at the same places, in uniform control
+        // flow.
         refugeFile_(file == File::UP || way.refuge == Refuge::Uniform ? File::UR : File::R) {}
 
-  /// True when the members are made again at each use.
+  /// True if the members are rematerialized at each use.
   bool run() {
-    // Members that can be made again at each use need no storage, unless the web joins several values.
+    // Members that can be rematerialized at each use need no storage, unless the web joins several values.
     if (way_.remat && web_.members.size() == 1) {
       const VRegId only = web_.members[0].first;
       if (Instr* def = rematerialisable(only)) {
@@ -215,7 +215,7 @@ class Spiller {
   }
 
  private:
-  /// Instructions that name the register, each once, in a stable order.
+  /// Instructions that use or define the register, each once, in a stable order.
   std::vector<Instr*> ownersOf(VRegId v) const {
     std::vector<Instr*> owners;
     for (const Operand* o = function_.vreg(v).refs; o; o = o->nextRef)
@@ -225,7 +225,7 @@ class Spiller {
     return owners;
   }
 
-  /// The definition, when it computes the same value wherever it stands: it reads only constants and constant banks.
+  /// The definition, if it computes the same value at any place: it reads only constants and constant banks.
   Instr* rematerialisable(VRegId v) const {
     Instr* def = function_.singleDef(v);
     if (!def || def->isGuarded() || state_.assignment.spillMoves.count(def->id)) return nullptr;
@@ -284,7 +284,7 @@ class Spiller {
     ++state_.rematerialised;
   }
 
-  /// Computes an operand of a recipe in front of an instruction, into the register that it returns.
+  /// Computes an operand of a recipe before an instruction. Returns the register with the result.
   VRegId takeStep(const Recipe::Step& step, Instr* before) {
     const VRegId to = function_.newVReg(File::R);
     state_.grow(function_);
@@ -304,7 +304,7 @@ class Spiller {
     return sources;
   }
 
-  /// What was read by what has gone may have no other reader.
+  /// Erases the definition of a source if the deleted instruction was its last reader.
   void eraseIfUnread(const IsaOperand& source) {
     if (!source.isVirtual() || !(source.isReg(File::P) || (file_ == File::P && source.isReg(File::R)))) return;
     Instr* def = function_.singleDef(source.reg);
@@ -328,7 +328,7 @@ class Spiller {
     state_.usesFrame = true;
   }
 
-  /// A temporary that stands for `width` components of v from `sub`.
+  /// A temporary that represents `width` components of v from `sub`.
   IsaOperand newTemp(VRegId v, unsigned sub, unsigned width) {
     const VRegId t = function_.newVReg(file_, width);
     state_.grow(function_);
@@ -357,7 +357,7 @@ class Spiller {
       aliasCopy(instr);
       return;
     }
-    // Read: one temporary for each part that is named. The same instruction may write the register too.
+    // Reads: one temporary for each part that is read. The same instruction may also write the register.
     struct Use {
       unsigned sub, width;
       IsaOperand temp;
@@ -386,7 +386,7 @@ class Spiller {
     for (unsigned index : defs) {
       const IsaOperand old = instr->op_(index).value();
       IsaOperand temp = newTemp(v, old.sub, old.width);
-      // Where the guard is false the old value stays, if there is one: where it is, or in the temporary.
+      // Where the guard is false the old value, if any, must be preserved: in its slot, or in the temporary.
       const bool keepsOld = instr->isGuarded() && !instr->hasUndefinedRest;
       const IsaOperand guard = keepsOld && canStoreUnderGuard(*instr) ? instr->guard().value() : IsaOperand::pt();
       if (keepsOld && guard.isZeroReg()) emitLoad(instr, temp, old.sub, old.width);
@@ -395,7 +395,7 @@ class Spiller {
     }
   }
 
-  /// Whether the guard still holds its value behind the instruction, in its register.
+  /// Whether the guard still holds its value after the instruction, in its register.
   bool canStoreUnderGuard(const Instr& instr) const {
     return instr.isGuarded() && isInMemory() && !instr.guard().isZeroReg() &&
            std::ranges::none_of(instr.ops(), [](const Operand& o) {
@@ -403,7 +403,7 @@ class Spiller {
            });
   }
 
-  // --- parts of the value that stay in registers
+  // --- parts of the value in registers
 
   /// A reference of a member that shares its register with others.
   struct Shared {
@@ -414,7 +414,7 @@ class Spiller {
     bool isCopyInPlace;
   };
 
-  /// Gives each piece of the web its register, and reloads it where it comes from memory.
+  /// Assigns each piece of the web its register, and reloads it where its value is in memory.
   void split() {
     const Victim& victim = *way_.victim;
     std::vector<Shared> shared;
@@ -453,7 +453,7 @@ class Spiller {
   }
 
   std::uint32_t pieceOf(const Instr& instr) const {
-    if (!way_.ranges->isNumbered(instr)) return kNoIndex; // a computation that has been put in for another web
+    if (!way_.ranges->isNumbered(instr)) return kNoIndex; // a computation that was inserted for another web
     const auto& references = way_.victim->life.references;
     const std::uint32_t number = way_.ranges->usePoint(instr) / 2;
     const auto at = std::ranges::lower_bound(references, number, {}, &Reference::number);
@@ -461,7 +461,7 @@ class Spiller {
     return way_.victim->pieceOf[static_cast<std::size_t>(at - references.begin())];
   }
 
-  /// The register that stands for a member in a piece.
+  /// The register that represents a member in a piece.
   VRegId pieceRegister(std::uint32_t piece, VRegId v) {
     auto [at, isNew] = pieceRegisters_.try_emplace({piece, v}, ori::kNoId);
     if (!isNew) return at->second;
@@ -474,7 +474,7 @@ class Spiller {
     return t;
   }
 
-  /// The instruction of a reference, or the next one in its block if it has gone; null if none is left.
+  /// The instruction of a reference, or the next one in its block if it was deleted; null if none is left.
   Instr* placeOf(const Reference& reference) const {
     for (Point point = 2 * reference.number; point < way_.ranges->pointCount(); point += 2) {
       Instr* instr = way_.ranges->instrAt(point);
@@ -483,7 +483,7 @@ class Spiller {
     return nullptr;
   }
 
-  /// Loads what is live at a point of all members that a piece names.
+  /// Loads all members of a piece that are live at the point.
   template <typename Where> void reload(std::uint32_t piece, Point point, Where* where) {
     for (auto [v, offset] : web_.members) {
       const auto known = pieceRegisters_.find({piece, v});
@@ -528,7 +528,7 @@ class Spiller {
     }
   }
 
-  /// Takes away the loads and stores of parts of a value that are spilled themselves now.
+  /// Removes the loads and stores of parts of a value that are now spilled themselves.
   void dropSpillCode() {
     for (auto [v, offset] : web_.members)
       for (Instr* instr : ownersOf(v)) {
@@ -549,7 +549,7 @@ class Spiller {
   /// The first word of a member in the slot.
   unsigned wordOf(VRegId v, unsigned offset) const { return state_.homes[v].exists() ? state_.homes[v].word : offset; }
 
-  /// A copy between two members of the web moves a value to where it is already.
+  /// Whether this is a copy between two members of the web with the same place, which moves nothing.
   bool isCopyInPlace(const Instr& instr) const {
     return instr.op == Op::COPY && !instr.isGuarded() && isMember(instr.op_(0)) && isMember(instr.op_(1)) &&
            placeOf(instr.op_(0)) == placeOf(instr.op_(1)) && instr.op_(0).width == instr.op_(1).width &&
@@ -566,7 +566,7 @@ class Spiller {
     return ~0u;
   }
 
-  /// A copy inside the web: the value is read and stored under its new name, for the checker's sake a load and a store.
+  /// A copy inside the web: becomes a load under the old name and a store under the new one, which the checker needs.
   void aliasCopy(Instr* instr) {
     const IsaOperand to = instr->op_(0).value(), from = instr->op_(1).value();
     IsaOperand loaded = newTemp(from.reg, from.sub, from.width);
@@ -576,7 +576,7 @@ class Spiller {
         if (m == v) return wordOf(m, offset);
       return 0u;
     };
-    const unsigned offsetAtHand = offset_; // the member at hand has more references to come
+    const unsigned offsetAtHand = offset_; // the current member has more references to come
     offset_ = offsetOfMember(from.reg);
     emitLoad(instr, loaded, from.sub, from.width);
     function_.setOperand(instr, 1, loaded);
@@ -587,7 +587,7 @@ class Spiller {
   }
 
   void insert(Instr* before, Instr* instr) { function_.insertBefore(before, instr); }
-  /// At the end of the block.
+  /// Inserts at the end of the block.
   void insert(ori::Block* block, Instr* instr) {
     if (block->last && ori::isTerminator(block->last->op))
       function_.insertBefore(block->last, instr);
@@ -595,7 +595,7 @@ class Spiller {
       function_.append(block, instr);
   }
 
-  /// Before an instruction, or, of values in memory, at the end of a block.
+  /// Loads before an instruction. Values in memory can also be loaded at the end of a block.
   template <typename Where> void emitLoad(Where* where, const IsaOperand& temp, unsigned sub, unsigned width) {
     if (isInMemory())
       forEachPiece(sub, width, [&](unsigned at, unsigned n) {
@@ -665,7 +665,7 @@ class Spiller {
 
   bool isInMemory() const { return file_ == refugeFile_; }
 
-  /// UR := R, whichever of the two is the refuge.
+  /// UR := R; either of the two may be the refuge.
   void moveToUniform(ori::Builder& b, const IsaOperand& to, const IsaOperand& from) {
     Instr* move = b.emit(Op::R2UR, {IsaOperand::pt(), to, from});
     const isa::InstrDesc& row = isa::desc(Op::R2UR);
@@ -721,7 +721,7 @@ class Spiller {
     }
   }
 
-  /// The register of the refuge that keeps component `at` of the member.
+  /// The register of the refuge that holds component `at` of the member.
   IsaOperand refugePart(unsigned at) const { return function_.part(refuge_, offset_ + at); }
 
   static constexpr unsigned kGuardIndex = ~0u;
@@ -733,7 +733,7 @@ class Spiller {
   const SpillWay& way_;
   const File refugeFile_;
   std::map<std::pair<std::uint32_t, VRegId>, VRegId> pieceRegisters_; // by piece and member
-  unsigned offset_ = 0;                                               // of the member at hand
+  unsigned offset_ = 0;                                               // of the current member
   std::uint32_t frameObject_ = 0;
   VRegId refuge_ = ori::kNoId;
 };

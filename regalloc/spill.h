@@ -14,7 +14,7 @@ struct Victim;
 /// Spill state over all passes of all register files.
 struct SpillState {
   explicit SpillState(const ori::Function& function);
-  /// Extends the tables to registers made since.
+  /// Extends the tables to registers created since.
   void grow(const ori::Function& function);
 
   std::vector<bool> unspillable; ///< by virtual register: temporaries of spill code
@@ -30,31 +30,30 @@ struct SpillState {
 /// live there. `limits` says where fewer than `limit` are available. Empty where the pressure is within the limits.
 std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, const PointLimits& limits);
 
-/// The webs to spill where the pressure is within the limit, but `placement` found no aligned run for some webs: for
-/// each of them, the webs in the run that costs least to clear, another one than those of the webs before that live at
-/// the same time, or the web itself. Where each run has a temporary of
-/// spill code, as many other registers.
+/// The webs to spill where the pressure is within the limit, but `placement` found no aligned run for some webs. For
+/// each of those: the webs in the run that is cheapest to clear, or the web itself. Webs that are live at the same time
+/// get different runs. Where each run has a temporary of spill code, as many registers are freed elsewhere.
 std::vector<std::uint32_t> clearRuns(const Webs& webs, const Placement& placement, const SlotBudget& budget);
 
-/// Where the members of a web go.
+/// Where the members of a web are spilled to.
 enum class Refuge : std::uint8_t {
-  Usual,  ///< R to local memory, P and UR to registers of file R, UP to those of UR
-  Uniform ///< R to registers of UR, for webs that `UniformRefuge` takes
+  Usual,  ///< R to local memory, P and UR to registers of file R, UP to registers of UR
+  Uniform ///< R to registers of UR, for webs accepted by `UniformRefuge`
 };
 
 /// How a web is spilled.
 struct SpillWay {
-  bool remat = true; ///< computed again instead, where that is cheap
+  bool remat = true; ///< rematerialize instead, where that is cheap
   Refuge refuge = Refuge::Usual;
-  Recomputation* recomputation = nullptr; ///< what else is computed again, and how
-  /// Where the web stays in registers; null: nowhere. With the live ranges that this was decided by.
+  Recomputation* recomputation = nullptr; ///< which other values are recomputed, and how
+  /// Where the web stays in registers, and the live ranges used for that decision; null: nowhere.
   const Victim* victim = nullptr;
   const LiveRanges* ranges = nullptr;
 };
 
-/// Takes all members of a web out of their register file, or recomputes them at their uses. A reference gets a
-/// temporary of its own that lives for one instruction, or shares one with other references (`SpillWay::victim`). Parts
-/// of values that have been spilled before get temporaries of the first kind. True when they are recomputed.
+/// Takes all members of a web out of their register file, or recomputes them at their uses. A reference gets its own
+/// temporary, which lives for one instruction, or shares one with other references (`SpillWay::victim`). Parts of
+/// values that were spilled before get temporaries of their own. True if they are recomputed.
 bool spillWeb(ori::Function& function, const Web& web, isa::File file, SpillState& state, const SpillWay& way);
 
 } // namespace orias::regalloc

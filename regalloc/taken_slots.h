@@ -29,7 +29,7 @@ class SlotSet {
   /// All multiples of a power of two up to 64.
   static SlotSet aligned(unsigned align) {
     SlotSet set;
-    // All ones over 2^align - 1 has every bit of that distance.
+    // All ones divided by 2^align - 1 has every align-th bit set.
     set.words_.fill(align == 64 ? 1 : ~std::uint64_t{0} / ((std::uint64_t{1} << align) - 1));
     return set;
   }
@@ -68,7 +68,7 @@ class SlotSet {
   }
   friend bool operator==(const SlotSet&, const SlotSet&) = default;
   friend SlotSet operator&(SlotSet a, const SlotSet& b) { return a &= b; }
-  /// Each slot becomes the one `count` below it.
+  /// Moves each slot to the one `count` below it.
   SlotSet down(unsigned count) const {
     const unsigned whole = count / 64, rest = count % 64;
     SlotSet out;
@@ -85,17 +85,17 @@ class SlotSet {
   std::array<std::uint64_t, kWords> words_{};
 };
 
-/// Which slots are taken at each point, the slots of a point side by side: all that are taken somewhere in a range are
-/// found together. Points that a segment takes in whole blocks are noted at the block only.
+/// The slots that are taken at each point. The slots of a point are adjacent, so all slots taken anywhere in a range
+/// are found together. Whole blocks of points that a segment covers are recorded per block only.
 class TakenSlots {
  public:
-  /// Of slots below `slotCount`, at points below `pointCount`.
+  /// For slots below `slotCount`, at points below `pointCount`.
   TakenSlots(unsigned slotCount, Point pointCount);
 
   void occupy(const Range& range, const SlotSet& slots);
   void occupy(const Range& range, unsigned slot);
   void occupyEverywhere(const SlotSet& slots);
-  /// Of a range that has been occupied as it is; nothing else has taken the slot at these points.
+  /// For a range that was occupied in the same form; nothing else has taken the slot at these points.
   void release(const Range& range, unsigned slot);
   /// Adds the slots that are taken somewhere in the range.
   void addTaken(const Range& range, SlotSet& slots) const;
@@ -103,8 +103,8 @@ class TakenSlots {
  private:
   static constexpr Point kBlock = 16; ///< points
 
-  /// Calls ofPoints(first, last) for points at the ends of a segment that are no whole block, and ofBlocks(first,
-  /// last).
+  /// Calls ofPoints(first, last) for points at the ends of a segment that are not whole blocks, and ofBlocks(first,
+  /// last) for the blocks between.
   template <typename OfPoints, typename OfBlocks>
   static void divide(Segment s, OfPoints&& ofPoints, OfBlocks&& ofBlocks) {
     const Point first = (s.start + kBlock - 1) / kBlock, last = s.end / kBlock;
@@ -113,14 +113,14 @@ class TakenSlots {
     if (first != last) ofBlocks(first, last);
     if (last * kBlock != s.end) ofPoints(last * kBlock, s.end);
   }
-  /// By these slots of a word.
+  /// Takes the given slots of a word.
   void occupy(Segment s, std::size_t word, std::uint64_t bits);
   template <unsigned kStride> void addTakenOf(const Range& range, SlotSet& slots) const;
 
-  std::size_t words_;                    ///< of each of the sets below, which lie one after the other
-  std::vector<std::uint64_t> atPoint_;   ///< by point: by segments that take a part of the block
-  std::vector<std::uint64_t> inAll_;     ///< by block: by segments that take the whole of it
-  std::vector<std::uint64_t> somewhere_; ///< by block: at one of its points, or all
+  std::size_t words_;                    ///< of each of the sets below, which are stored in sequence
+  std::vector<std::uint64_t> atPoint_;   ///< by point: taken by segments that cover a part of the block
+  std::vector<std::uint64_t> inAll_;     ///< by block: taken by segments that cover all of it
+  std::vector<std::uint64_t> somewhere_; ///< by block: taken at one of its points, or at all
 };
 
 } // namespace orias::regalloc

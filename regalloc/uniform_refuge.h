@@ -7,16 +7,16 @@
 
 namespace orias::regalloc {
 
-/// Webs of file R that can wait in uniform registers instead of local memory when R is short (knob 628,
-/// pre-allocation promotion to UR, of the document on uniform registers): all lanes that read them together read the
-/// same, and they are written, without guards, in blocks that all lanes of the warp run together only.
+/// Webs of file R that can be spilled to uniform registers instead of local memory when R is short (knob 628,
+/// pre-allocation promotion to UR, of the document on uniform registers). All lanes that read such a web together must
+/// read the same value, and all its definitions must be unguarded, in blocks that all lanes of the warp run together.
 class UniformRefuge {
  public:
   /// `room`: the number of uniform registers that are free at all points.
   UniformRefuge(const ori::Function& function, unsigned room) : function_(function), room_(room) {}
 
-  /// Whether the web may go there; takes its registers off the room then. Constant values are for the caller to
-  /// recompute: they are taken, too.
+  /// Whether the web may be spilled there; if so, subtracts its registers from the room. Also accepts constant values,
+  /// which the caller should recompute.
   bool take(const Web& web);
   unsigned room() const { return room_; }
 
@@ -25,7 +25,7 @@ class UniformRefuge {
 
   const ori::Function& function_;
   unsigned room_;
-  std::size_t known_ = 0;                       // registers in the snapshot; spilling makes more
+  std::size_t known_ = 0;                       // registers in the snapshot; spilling creates more
   const ori::Divergence* divergence_ = nullptr; // computed for the first web
 };
 

@@ -58,7 +58,7 @@ class Chains {
   std::vector<int> offset_;
 };
 
-/// What a chain occupies, by its representative.
+/// The registers of a chain, by its representative.
 struct Shape {
   int low = 0; ///< first register relative to the representative's
   std::vector<Range> components;
@@ -72,8 +72,8 @@ struct CopyPair {
   double weight;
 };
 
-/// Copies between whole or parts of virtual registers that may share their places. Where a guard is false and the
-/// result undefined, it may as well be the source.
+/// Whether this copies whole or parts of virtual registers that may share their registers. If the guard is false and
+/// the result is undefined then, it may as well be the source.
 bool isPlainCopy(const Instr& instr, File file) {
   if (instr.op != ori::Op::COPY || (instr.isGuarded() && !instr.hasUndefinedRest)) return false;
   const Operand &to = instr.op_(0), &from = instr.op_(1);
@@ -81,8 +81,8 @@ bool isPlainCopy(const Instr& instr, File file) {
   return !to.neg() && !from.neg() && !from.inverted() && !from.abs() && to.width == from.width;
 }
 
-/// A wgmma adds in place: the old sum, in another register, is copied to that of the new one, and the warp waits for
-/// earlier products of it first.
+/// A wgmma adds in place. If the old sum is in another register, it must be copied to that of the new one, after a wait
+/// for earlier products of that sum.
 std::optional<CopyPair> sumsOf(const Instr& instr, File file) {
   const std::optional<SumSlots> slots = file == File::R ? sumSlotsOf(instr) : std::nullopt;
   if (!slots) return std::nullopt;
@@ -91,15 +91,15 @@ std::optional<CopyPair> sumsOf(const Instr& instr, File file) {
   return CopyPair{sum.reg, old.reg, static_cast<int>(sum.sub) - static_cast<int>(old.sub), weightOf(instr) * sum.width};
 }
 
-/// Two chains, as they would lie in one run; registers count from the representative of the first.
+/// Two chains that share one run; registers are counted from the representative of the first.
 class Joint {
  public:
   Joint(Chains& chains, VRegId first, VRegId second, int shift)
       : chains_(chains), first_(first), second_(second), shift_(shift) {}
 
-  /// Whether the registers at one place hold one value wherever both are occupied: from a copy of the one to the other
-  /// on, in its block, as long as nothing else is written to either. The result of a round that is copied for the next
-  /// one, and wanted behind the loop, too, is such a case.
+  /// Whether the registers at one place hold one value wherever both are live: from a copy between them on, in its
+  /// block, until something else is written to either. An example is the result of an iteration that is copied for the
+  /// next one and is also used after the loop.
   bool agree(const Range& a, const Range& b, int at, const LiveRanges& ranges) const {
     const auto x = a.segments(), y = b.segments();
     for (std::size_t i = 0, j = 0; i < x.size() && j < y.size();) {
@@ -111,7 +111,7 @@ class Joint {
   }
 
  private:
-  /// Looking further costs time, and so many copies in a row are not seen.
+  /// Limits the search. Longer overlaps do not count as equal.
   static constexpr Point kLongest = 1024;
 
   bool holdsOneValue(Point start, Point end, int at, const LiveRanges& ranges) const {
@@ -121,14 +121,14 @@ class Joint {
     const Instr* last = ranges.instrAt(end - 1);
     while (instr != last) {
       instr = instr->next;
-      if (instr == nullptr) return false; // the next block
+      if (instr == nullptr) return false; // end of the block
       const bool writesBefore = ranges.defPoint(*instr) < end;
       if (writesBefore && writes(*instr, at) && !copiesItself(*instr, at)) return false;
     }
     return true;
   }
 
-  /// Copies from the place to the place: from one chain to the other, or within one.
+  /// A copy from the place to itself: from one chain to the other, or within one.
   bool copiesItself(const Instr& instr, int at) const {
     return isPlainCopy(instr, File::R) && covers(instr.op_(0), at) && placeOf(instr.op_(0)) == placeOf(instr.op_(1));
   }
@@ -141,7 +141,7 @@ class Joint {
     const std::optional<int> place = placeOf(o);
     return place && *place <= at && at < *place + o.width;
   }
-  /// Where the operand begins; nothing if it is in neither chain.
+  /// The place where the operand begins; nothing if it is in neither chain.
   std::optional<int> placeOf(const Operand& o) const {
     const Chains::Place place = chains_.find(o.reg);
     if (place.root == first_) return place.offset + o.sub;
@@ -154,7 +154,7 @@ class Joint {
   int shift_;
 };
 
-/// Parts of a spilled value share registers with one another only, where they share the words of the slot.
+/// Parts of a spilled value may share registers only if they share the words of the slot.
 bool haveOneHome(const std::vector<Home>& homes, const CopyPair& copy) {
   if (homes.empty()) return true;
   const Home &to = homes[copy.to], &from = homes[copy.from];
@@ -214,7 +214,7 @@ Webs buildWebs(const ori::Function& function, File file, const LiveRanges& range
                      [](const CopyPair& a, const CopyPair& b) { return a.weight > b.weight; });
 
     for (const CopyPair& copy : copies) {
-      // Spill temporaries stay short: joining them to a long chain would undo the spill.
+      // Spill temporaries must remain short: joining one to a long chain would undo the spill.
       if (!options.unspillable.empty() && (options.unspillable[copy.to] || options.unspillable[copy.from])) continue;
       if (!haveOneHome(options.homes, copy)) continue;
       Chains::Place to = chains.find(copy.to), from = chains.find(copy.from);
@@ -225,9 +225,9 @@ Webs buildWebs(const ori::Function& function, File file, const LiveRanges& range
       const int lowA = a.low, highA = a.low + static_cast<int>(a.components.size());
       const int lowB = b.low + shift, highB = lowB + static_cast<int>(b.components.size());
       const int low = std::min(lowA, lowB), high = std::max(highA, highB);
-      // A chain may not grow beyond what one of its ends needs anyway: wide runs are hard to place.
+      // A chain may not grow beyond the need of one of its ends: wide runs are hard to place.
       if (high - low > std::max(highA - lowA, highB - lowB)) continue;
-      // Both must be alignable at once.
+      // Both must be alignable at the same time.
       const unsigned align = std::max(a.align, b.align);
       const int phaseA = a.alignPhase, phaseB = modulo(b.alignPhase - shift, static_cast<int>(b.align));
       if (modulo(phaseA - phaseB, static_cast<int>(std::min(a.align, b.align))) != 0) continue;
@@ -236,7 +236,7 @@ Webs buildWebs(const ori::Function& function, File file, const LiveRanges& range
       for (int r = std::max(lowA, lowB); r < std::min(highA, highB) && !conflict; ++r) {
         const Range& x = a.components[static_cast<std::size_t>(r - lowA)];
         const Range& y = b.components[static_cast<std::size_t>(r - lowB)];
-        // Registers of the warp are occupied where no value of theirs is, too.
+        // Registers of the warp are occupied even where they have no value.
         conflict = x.overlaps(y) && (file != File::R || !joint.agree(x, y, r, ranges));
       }
       if (conflict) continue;
@@ -266,7 +266,7 @@ Webs buildWebs(const ori::Function& function, File file, const LiveRanges& range
     if (webOfRoot[place.root] == ~0u) {
       webOfRoot[place.root] = static_cast<std::uint32_t>(webs.all.size());
       Web web;
-      // The run starts where the alignment of its most demanding member is met.
+      // The run starts where the alignment of its most demanding member is satisfied.
       const int lead = modulo(shape.alignPhase + shape.low, static_cast<int>(shape.align));
       web.align = shape.align;
       web.components.resize(static_cast<std::size_t>(lead));

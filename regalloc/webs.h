@@ -11,10 +11,10 @@ namespace orias::regalloc {
 struct Web {
   unsigned width = 1;
   unsigned align = 1;
-  std::vector<Range> components;                         ///< where each register of the run is occupied
+  std::vector<Range> components;                         ///< where each register of the run is live
   std::vector<std::pair<ori::VRegId, unsigned>> members; ///< with their offsets
   double weight = 0;                                     ///< references, each by weightOf; infinite: cannot be spilled
-  double spillCost = 0;                                  ///< the weight over the live length
+  double spillCost = 0;                                  ///< the weight divided by the live length
   Point start = 0;
 };
 
@@ -27,7 +27,7 @@ struct Webs {
   std::vector<std::uint32_t> webOf; ///< by virtual register; ~0 for registers of other files or never live
   std::vector<std::uint8_t> offsetOf;
 
-  /// The maximum number of occupied registers at one point: equal values in one register count once.
+  /// The highest number of occupied registers at one point: equal values in one register count once.
   unsigned mostOccupied(Point pointCount) const {
     return mostAtOnce(pointCount, [&](auto&& f) {
       for (const Web& web : all)
@@ -36,13 +36,12 @@ struct Webs {
   }
 };
 
-/// A reference counts so many times as often for each loop around it.
+/// Factor in the weight of a reference for each loop around it.
 inline constexpr double kLoopWeight = 10;
-/// How often a reference by this instruction counts in Web::weight.
+/// The weight of a reference by this instruction in Web::weight.
 double weightOf(const ori::Instr& instr);
 
-/// The words of a spill slot that a virtual register is a copy of, for the parts of a spilled value that have
-/// registers.
+/// The words of a spill slot that a virtual register is a copy of. For parts of a spilled value that are in registers.
 struct Home {
   std::uint32_t object = ~0u; ///< in Function::frame; ~0: none
   unsigned word = 0;
@@ -56,7 +55,7 @@ struct WebOptions {
 };
 
 /// Builds webs, and joins the two sides of copies (COPY, PHI, plain moves inside tuples) whose live ranges do not
-/// conflict: that are disjoint, or of file R and overlap only where one is a copy of the other.
+/// conflict: they are disjoint, or of file R and overlap only where one is a copy of the other.
 Webs buildWebs(const ori::Function& function, isa::File file, const LiveRanges& ranges, const WebOptions& options);
 
 } // namespace orias::regalloc
