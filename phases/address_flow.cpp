@@ -24,9 +24,9 @@ namespace {
 
 constexpr std::uint32_t kStackPointer = 1;
 constexpr std::uint32_t kWordBytes = 4;
-/// Special registers, by their numbers in the table.
+/// Special registers, by their numbers in the ISA table.
 constexpr std::int32_t kSharedWindowHigh = 47, kCtaRank = 136;
-/// The shift that makes the start of a CTA's window of the rank of the CTA (frontend/lower/addresses.cpp).
+/// A CTA's rank shifted left by this is the start of its shared window (frontend/lower/addresses.cpp).
 constexpr std::int64_t kRankShift = 24;
 constexpr std::int64_t kMostAlignment = 4096;
 
@@ -42,7 +42,7 @@ constexpr std::uint16_t window(unsigned space) {
 }
 constexpr std::uint16_t kWindows = window(kShared) | window(kConst) | window(kLocal);
 constexpr std::uint16_t kHighs = high(kGlobal) | high(kShared) | high(kConst) | high(kLocal);
-/// Of words that are addresses in a space of 32 bits.
+/// Bits of words that are addresses in a 32-bit space.
 constexpr std::uint16_t kNarrow = W::kFrame | W::kShared | low(kShared);
 constexpr std::uint16_t kPlain = W::kNumber | W::kUnknown;
 
@@ -59,14 +59,14 @@ W number(std::int64_t value) {
   return w;
 }
 
-/// Numbers below are no addresses: no variable begins there, and none is reached by adding them to a null pointer.
+/// Smaller numbers are not addresses: no variable begins there, and none is reached by adding them to a null pointer.
 constexpr std::int64_t kFirstAddress = 4096;
 
 bool isNull(const W& w) {
   return w.bits == W::kNumber && w.isExact && w.offset >= 0 && w.offset < kFirstAddress;
 }
 
-/// A word that may be null, too, as a number among others.
+/// Represents a word that may be null as an address or an unknown number.
 W withNumber(W w) {
   if (!w.mayBeNull) return w;
   w.bits |= W::kNumber;
@@ -83,13 +83,13 @@ bool hasObject(const W& w) {
   return w.object != W::kNoObject && w.object != W::kSeveralObjects;
 }
 
-/// Of one word that may be an address and numbers besides.
+/// Whether a word may be an address; it may also be a number.
 bool isAddress(const W& w) {
   return (w.bits & ~kPlain) != 0 || hasObject(w);
 }
 
 std::uint32_t bytesOf(const Instr& instr) {
-  constexpr std::array<std::uint32_t, 8> kBytes = {1, 1, 2, 2, 4, 8, 16, 16}; // by MemSize
+  constexpr std::array<std::uint32_t, 8> kBytes = {1, 1, 2, 2, 4, 8, 16, 16}; // by MemSize, in bytes
   return kBytes[isa::getMod(instr.op, instr.mods, isa::Mod::Size) & 7];
 }
 
@@ -97,7 +97,7 @@ bool isStackPointer(const Operand& o) {
   return o.isReg(File::R) && !o.isVirtual() && o.reg == kStackPointer;
 }
 
-/// What two words say of the pair that they make.
+/// What two words say about the pair that they form.
 struct PairKind {
   bool isUndefined = false;
   SpaceSet spaces = 0;
@@ -118,7 +118,7 @@ PairKind kindOf(const W& lo, const W& hi) {
   kind.isUndefined = !lo.bits || !hi.bits;
   std::uint16_t restLow = lo.bits, restHigh = hi.bits;
   for (unsigned s = kGlobal; s < kSpaces; ++s) {
-    // The window of shared memory is aligned: a shared address is the low word of its generic one.
+    // The window of shared memory is aligned, so a shared address is the low word of its generic one.
     const std::uint16_t lows = s == kShared ? low(s) | W::kShared : low(s);
     if (!(lo.bits & lows) || !(hi.bits & high(s))) continue;
     kind.spaces |= static_cast<SpaceSet>(1U << s);
@@ -135,7 +135,7 @@ PairKind kindOf(const W& lo, const W& hi) {
   return kind;
 }
 
-/// No address comes out of floating-point arithmetic.
+/// Floating-point arithmetic does not compute addresses.
 bool isFloatArithmetic(const isa::InstrDesc& row) {
   constexpr std::array<std::string_view, 13> kNames = {"FADD",  "FMUL",  "FFMA", "DADD", "DMUL", "DFMA", "HADD2",
                                                        "HMUL2", "HFMA2", "MUFU", "I2F",  "F2I",  "F2F"};
@@ -147,7 +147,7 @@ bool isFloatArithmetic(const isa::InstrDesc& row) {
 bool isFrameAccess(const Instr& instr) {
   if (instr.op == Op::LDL || instr.op == Op::STL) return true;
   if (instr.op != Op::LD && instr.op != Op::ST) return false;
-  const int predicate = isa::desc(instr.op).slotIndex("Pp"); // false: it would bring zeros
+  const int predicate = isa::desc(instr.op).slotIndex("Pp"); // if false, the load returns zeros
   if (predicate >= 0 && instr.op_(static_cast<unsigned>(predicate)).isVirtual()) return false;
   return isa::modAs<isa::MemOrder>(instr, isa::Mod::Order) == isa::MemOrder::Weak;
 }
@@ -213,7 +213,7 @@ AddressWord AddressFlow::unknown() const {
   return of(W::kUnknown);
 }
 
-/// Of a value of 64 bits, which may be more than those of 32 bits.
+/// The unknown word of a 64-bit value, which may be an address difference; 32-bit values may not.
 AddressWord AddressFlow::unknownPairWord() const {
   return loadsDifferences_ ? anything() : unknown();
 }
@@ -260,7 +260,7 @@ AddressWord AddressFlow::wordOf(const Operand& o, unsigned index) const {
   if (o.isConst()) {
     if (o.reg != Operand::kNoReg) return unknown();
     const W word = fromConstantBank(o.bank, o.imm, index);
-    // Half of an address in a parameter may be either.
+    // A single word from a parameter may be either half of an address.
     return o.width == 1 && !(word.bits & kWindows) ? unknown() : word;
   }
   if (!o.isReg() || !o.isVirtual()) return unknown();
@@ -275,7 +275,7 @@ AddressFlow::Pair AddressFlow::pairOf(const Operand& o) const {
 SpaceSet AddressFlow::spacesOf(const Operand& pair) const {
   const PairKind kind = kindOf(wordOf(pair, 0), wordOf(pair, 1));
   if (kind.isUndefined) return kElsewhere;
-  // The window itself is the address of the first byte of the space.
+  // The window base is itself the address of the first byte of the space.
   for (unsigned s = kShared; s < kSpaces; ++s)
     if (kind.isOnlyWindow(s)) return static_cast<SpaceSet>(1U << s);
   const bool isOther = kind.isNumber || kind.isUnknown || kind.isDifference || kind.windows;
@@ -328,7 +328,7 @@ void AddressFlow::setPair(const Operand& result, const Pair& value) {
   if (result.width > 1) setWord(result, 1, value.high);
 }
 
-/// The value goes where it cannot be followed.
+/// Gives up on the object: the value leaves the code that can be followed.
 void AddressFlow::publish(const AddressWord& value, const Instr& where, const char* why) {
   if (hasObject(value)) escape(value.object, where, why);
 }
@@ -350,7 +350,8 @@ void AddressFlow::escape(std::uint32_t id, const Instr& where, const char* why) 
 AddressWord AddressFlow::sumOfWords(const Instr& where, std::span<const AddressWord> given,
                                     std::span<const bool> negative) {
   std::vector<W> terms(given.begin(), given.end());
-  // Into its space and out of it, and a field of a structure: what is made from null is no address either.
+  // Conversions into and out of a space, and the address of a structure's field: made from null, they give no address
+  // either. So null may remain null in a sum with one other kind of term.
   unsigned others = 0;
   bool staysNull = true;
   for (std::size_t i = 0; i < terms.size(); ++i) {
@@ -364,7 +365,7 @@ AddressWord AddressFlow::sumOfWords(const Instr& where, std::span<const AddressW
       w = withNumber(w);
   const W* address = nullptr;
   bool hasSeveral = false, isExact = true, isUnknown = false, isDifference = false;
-  std::uint16_t added = 0, takenOff = 0; // windows
+  std::uint16_t added = 0, takenOff = 0; // bits of windows
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const W& t = terms[i];
@@ -391,7 +392,7 @@ AddressWord AddressFlow::sumOfWords(const Instr& where, std::span<const AddressW
     if (!address) sum.offset = static_cast<std::int32_t>(sum.offset);
     if (!added && !takenOff && !(sum.bits & (kWindows | kHighs | W::kDifference))) return sum;
     for (unsigned s = kShared; s < kSpaces; ++s) {
-      // Into the space, and out of it.
+      // Conversion into the space, and out of it.
       const std::uint16_t inSpace = s == kLocal && hasObject(sum) ? W::kFrame : W::kNumber;
       const bool isNumber = (sum.bits & ~kPlain) == 0;
       if (added == window(s) && !takenOff && (isNumber || sum.bits == inSpace)) {
@@ -407,7 +408,7 @@ AddressWord AddressFlow::sumOfWords(const Instr& where, std::span<const AddressW
         return sum;
       }
     }
-    // An address that is not known, in its space; null has none.
+    // An unknown address becomes one in its 32-bit space; null remains null.
     if (takenOff && !added && !address) return isNull(sum) ? sum : of(W::kNumber);
   }
   for (const W& t : terms)
@@ -443,7 +444,7 @@ AddressFlow::Pair AddressFlow::sumOfPairs(const Instr& where, Pair a, bool isANe
   };
   if (isANegative) return giveUp();
   for (unsigned s = kShared; s < kSpaces; ++s) {
-    // Into the space, and out of it.
+    // Conversion into the space, and out of it.
     for (const bool isSwapped : {false, true}) {
       const PairKind &w = isSwapped ? x : y, &other = isSwapped ? y : x;
       const W& address = isSwapped ? b.low : a.low;
@@ -475,14 +476,14 @@ AddressFlow::Pair AddressFlow::sumOfPairs(const Instr& where, Pair a, bool isANe
     }
     return sum;
   }
-  // Two addresses make no sense.
+  // The sum of two addresses is not an address.
   if (x.spaces && y.spaces) return giveUp();
   const bool isFirst = x.spaces != 0;
   const PairKind& kind = isFirst ? x : y;
   const PairKind& term = isFirst ? y : x;
   const Pair &address = isFirst ? a : b, &more = isFirst ? b : a;
   if (hasObject(more.low)) {
-    // The window plus a number, to which the address in the space is added.
+    // The window base plus a number, to which an address in the space is added.
     if (hasObject(address.low) || !kind.isOnlyIn(kLocal)) return giveUp();
     return give(low(kLocal), high(kLocal), more.low, false, 0);
   }
@@ -548,10 +549,10 @@ void AddressFlow::visit(Instr& instr) {
   case Op::IMAD_WIDE:
   case Op::IMAD64:
   case Op::LEA: {
-    // A product, or a shifted value, and an addend.
+    // The operands: a product or a shifted value, and an addend.
     const Operand a = slotOf(instr, "Ra").value(), b = slotOf(instr, "Rb").value();
     const Operand addend = instr.op == Op::LEA ? b : slotOf(instr, "Rc").value();
-    // Times 1 is how the optimizer extends an address to 64 bits.
+    // The optimizer extends addresses to 64 bits by a multiplication by 1.
     const W first = wordOf(a), second = wordOf(b);
     const bool isOnce = instr.op != Op::LEA && instr.op != Op::IMAD64 && second == number(1);
     W product = isOnce ? first : of(W::kNumber);
@@ -573,7 +574,7 @@ void AddressFlow::visit(Instr& instr) {
     return;
   }
   case Op::LOP3: {
-    // What aligns an address leaves it in its window.
+    // Aligning an address keeps it in its window.
     const auto lut = slotOf(instr, "lut").imm;
     const W a = wordOf(slotOf(instr, "Ra").value()), b = wordOf(slotOf(instr, "Rb").value());
     const W c = wordOf(slotOf(instr, "Rc").value());
@@ -625,7 +626,7 @@ void AddressFlow::visitOther(Instr& instr) {
   for (const ori::Operand& o : instr.ops())
     definesWords |= o.isDef && o.isReg() && (o.file == File::R || o.file == File::UR);
   const bool isStore = row.has(Flag::Store) || row.has(Flag::Atomic);
-  // A comparison does not pass an address on.
+  // The result of a comparison is not an address.
   const bool isFloat = isFloatArithmetic(row);
   const bool passesOn = !isFloat && (definesWords || isStore || row.has(Flag::SideEffect));
   std::uint16_t bits = 0;
@@ -697,7 +698,7 @@ void AddressFlow::visitLoad(Instr& instr) {
   if (target.object == W::kNoObject) return setAll(other);
   Object& object = objects_[target.object];
   if (!hasLooked_[instr.id]) object.loads.push_back(&instr);
-  hasLooked_[instr.id] = true; // at another object later on: both are given up then
+  hasLooked_[instr.id] = true; // if it reads another object later, both are given up
   const bool isInside =
       !target.isExact || (target.offset >= 0 && target.offset + bytes <= function_.frame[target.object].size);
   if (!isInside) escape(target.object, instr, "it is accessed outside its bounds");
@@ -712,7 +713,7 @@ void AddressFlow::visitLoad(Instr& instr) {
     }
     return;
   }
-  // Some bytes of some word.
+  // Loads some bytes of a word, or at an unknown offset.
   const auto pass = [&](const W& word) {
     if (bytes < kWordBytes || target.isExact)
       publish(word, instr, "part of its address is loaded");

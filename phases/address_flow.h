@@ -10,29 +10,29 @@
 
 namespace orias::phases {
 
-/// The spaces that a generic address may lie in; `kElsewhere`: not known.
+/// The spaces that a generic address may be in; `kElsewhere`: unknown.
 enum SpaceBit : std::uint8_t { kInGlobal = 1, kInShared = 2, kInConst = 4, kInLocal = 8, kElsewhere = 16 };
 using SpaceSet = std::uint8_t;
 
 /// The possible values of a 32-bit register: a set, which grows at control-flow joins. Empty: undefined.
 ///
-/// A generic address keeps its space under additions of numbers: each variable of PTX has its window, and an access
-/// outside of the variable that an address was made from is undefined. Only the difference of two generic addresses
-/// would lead elsewhere, so differences are tracked, too.
+/// Adding numbers to a generic address keeps its space: each variable of PTX has its window, and an access outside of
+/// the variable that an address was made from is undefined. Only the difference of two generic addresses could reach
+/// another space, so differences are tracked, too.
 struct AddressWord {
   static constexpr std::uint32_t kNoObject = ~0u, kSeveralObjects = ~0u - 1;
   enum Bit : std::uint16_t {
     kNumber = 1,     ///< computed from no generic address
     kUnknown = 2,    ///< a plain number, or half of a generic address in any space: loaded, passed, returned
-    kDifference = 4, ///< anything, differences of generic addresses included
+    kDifference = 4, ///< any value, including differences of generic addresses
     kFrame = 8,      ///< a local address: `object` plus a number
     kShared = 16,    ///< a shared address of this CTA
     kLow = 32,       ///< four bits: the low word of a generic address, by space in the order of SpaceBit
     kHigh = 512,     ///< four bits: its high word
-    kWindow = 8192   ///< three bits, for shared, constant and local: what makes an address of the space generic
+    kWindow = 8192   ///< three bits, for shared, constant and local: the window base of the space
   };
   std::uint16_t bits = 0;
-  /// A small number, besides what `bits` says. Nothing lies there, so an access does not go there.
+  /// May also be a small number. No variable is there, so an access through this word does not use that number.
   bool mayBeNull = false;
   bool isExact = false;             ///< `offset` is known: of a number, its value; of an address, from its object
   std::uint32_t object = kNoObject; ///< the object of the frame that it may be an address of
@@ -48,13 +48,13 @@ struct FrameAccess {
   std::int64_t offset = 0;
   std::uint32_t bytes = 0;
   bool isStore = false;
-  bool isExact = false; ///< it accesses exactly these bytes; else any part of the object, or none
-  bool isSure = false;  ///< it touches nothing but the object
+  bool isExact = false; ///< it accesses exactly these bytes; otherwise any part of the object, or none
+  bool isSure = false;  ///< it accesses no other memory
 };
 
-/// Follows addresses through a function in SSA form, from where they are made to where they are used: through copies,
-/// additions, selects, phis, and stores to and loads from objects of the frame whose address does not leave the
-/// function. A union over all paths, to a fixed point.
+/// Follows addresses through a function in SSA form from their definitions to their uses: through copies, additions,
+/// selects, phis, and stores to and loads from objects of the frame whose address does not leave the function. A union
+/// over all paths, to a fixed point.
 class AddressFlow {
  public:
   struct Assumptions {
@@ -64,17 +64,17 @@ class AddressFlow {
   };
   AddressFlow(ori::Function& function, const Assumptions& assumptions);
 
-  /// What component `index` of an operand may be.
+  /// The possible values of component `index` of an operand.
   AddressWord wordOf(const isa::Operand& operand, unsigned index = 0) const;
-  /// The target of an access by the register pair.
+  /// The spaces that an access by the register pair may reach.
   SpaceSet spacesOf(const isa::Operand& pair) const;
-  /// The pair may be a null pointer, besides.
+  /// Whether the pair may also be a null pointer.
   bool mayBeNull(const isa::Operand& pair) const { return wordOf(pair, 0).mayBeNull || wordOf(pair, 1).mayBeNull; }
 
-  /// Why the address of an object cannot be followed to all its uses; null: it can.
+  /// Why the address of an object cannot be followed to all its uses; null if it can.
   const char* obstacle(std::uint32_t object) const { return objects_[object].obstacle; }
   const ori::Instr* obstacleAt(std::uint32_t object) const { return objects_[object].at; }
-  /// In the order of the code, of objects without obstacle.
+  /// In code order, for objects without an obstacle.
   std::span<const FrameAccess> accesses() const { return accesses_; }
 
  private:
@@ -85,15 +85,15 @@ class AddressFlow {
   struct Object {
     const char* obstacle = nullptr;
     const ori::Instr* at = nullptr;
-    std::map<std::int64_t, AddressWord> words; ///< what is stored there, by offset
-    AddressWord anywhere;                      ///< stored at an offset that is not known
-    std::vector<ori::Instr*> loads;            ///< that have looked at it
+    std::map<std::int64_t, AddressWord> words; ///< the values stored there, by offset
+    AddressWord anywhere;                      ///< stored at an unknown offset
+    std::vector<ori::Instr*> loads;            ///< the loads that have read it
   };
   /// The target of an access.
   struct Target {
-    bool isReached = false; ///< else the address is undefined so far
+    bool isReached = false; ///< false: the address is still undefined
     std::uint32_t object = AddressWord::kNoObject;
-    bool isSure = false; ///< nothing but the object
+    bool isSure = false; ///< the access reaches the object only
     bool isExact = false;
     std::int64_t offset = 0;
   };
@@ -128,15 +128,15 @@ class AddressFlow {
   std::vector<bool> isInWork_;  // by instruction id
   std::vector<bool> hasLooked_; // likewise: loads in Object::loads
   const ori::Instr* current_ = nullptr;
-  /// A value from memory may be the difference of two generic addresses: this function stores one, or code elsewhere
-  /// may have.
+  /// A value from memory may be the difference of two generic addresses: this function stores one, or other code may
+  /// have stored one.
   bool loadsDifferences_ = false;
   std::vector<FrameAccess> accesses_;
 };
 
 AddressFlow::Assumptions addressAssumptions(const Knobs& knobs);
 
-/// Plain loads and stores of local or generic memory: those whose effect on the frame is known from their operands.
+/// Whether this is a plain load or store of local or generic memory: its operands show its effect on the frame.
 bool isFrameAccess(const ori::Instr& instr);
 
 } // namespace orias::phases

@@ -29,8 +29,8 @@ bool isPlainShiftLeft(const Instr& instr) {
 
 } // namespace
 
-/// All registers begin with every bit zero, and lose bits until no definition takes more away: each transfer function
-/// knows less when its operands know less, so the first state that holds is the best one.
+/// All registers begin with every bit zero, and lose bits until no definition removes more. The transfer functions are
+/// monotonic, so the first fixed point is the best one.
 Alignment::Alignment(const ori::Function& function) : function_(function), first_(function.vregCount() + 1, 0) {
   for (std::size_t id = 0; id < function.vregCount(); ++id)
     first_[id + 1] = first_[id] + function.vreg(static_cast<ori::VRegId>(id)).width;
@@ -66,7 +66,7 @@ unsigned Alignment::zeros(const Operand& o, unsigned index) const {
   if (o.isZeroReg()) return kMost;
   if (o.isVirtual()) return zeros_[first_[o.reg] + o.sub + index];
   if (o.file != isa::File::R || o.reg != kStackPointer) return 0;
-  // The frame is laid out so that its objects have their alignment. What is passed to callees is none of them.
+  // The layout aligns the objects of the frame. The area for parameters of callees is not such an object.
   constexpr unsigned kZerosOfStack = 3;
   return function_.outgoingBytes != 0 ? kZerosOfStack : kMost;
 }
@@ -107,7 +107,7 @@ unsigned Alignment::result(const Instr& instr, unsigned slot, unsigned index) co
   }
 }
 
-/// A bit of the result is zero when all rows of the table are that can come about where some inputs are known to be.
+/// A bit of the result is zero if all table rows that are possible with the known input bits are zero.
 unsigned Alignment::resultOfLogic(const Instr& instr) const {
   const auto table = static_cast<unsigned>(instr.op_(5).imm);
   for (unsigned bit = 0; bit < kMost; ++bit)

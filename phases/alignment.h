@@ -6,16 +6,16 @@
 
 namespace orias::phases {
 
-/// How many of the lowest bits of each register are known to be zero, for addresses: a snapshot of a function before
-/// its registers are given out. Flow does not matter: what is known of a register holds for all its definitions.
+/// How many of the lowest bits of each register are known to be zero, for addresses. A snapshot of a function before
+/// register allocation. Flow-insensitive: a fact about a register holds for all its definitions.
 class Alignment {
  public:
-  /// Larger alignments are not needed: no access is wider than 16 bytes.
+  /// The limit: no access is wider than 16 bytes.
   static constexpr unsigned kMost = 8;
 
   explicit Alignment(const ori::Function& function);
 
-  /// Zero bits at the bottom of component `index` of an operand, at most kMost.
+  /// The number of known zero bits at the bottom of component `index` of an operand, at most kMost.
   unsigned zeros(const isa::Operand& operand, unsigned index = 0) const;
 
  private:

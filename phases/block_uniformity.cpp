@@ -14,15 +14,15 @@ using ori::Instr;
 
 namespace {
 
-/// Blocks looked at for the ways of branches before nothing is taken for common.
+/// Block visits for the sides of branches. Beyond that the analysis gives up, and no block counts as uniform.
 constexpr std::size_t kMostSteps = 200'000;
 
-/// SR_CTAID.X to SR_CTAID.Z.
+/// Whether this is one of SR_CTAID.X to SR_CTAID.Z.
 bool isSameForBlock(std::int32_t specialRegister) {
   return specialRegister >= 37 && specialRegister <= 39;
 }
 
-/// The results differ between threads of a block whatever is read.
+/// Whether the results differ between threads of a CTA regardless of the operands.
 bool isSource(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   for (unsigned i = 0; i < row.slotCount; ++i)
@@ -48,7 +48,7 @@ BlockUniformity::BlockUniformity(const ori::Cfg& cfg)
     gaveUp_ = (steps_ += cfg.reversePostOrder().size()) > kMostSteps;
 }
 
-/// One round over all instructions; true when a register has been found to vary.
+/// One iteration over all instructions; true if a register was found to vary.
 bool BlockUniformity::spreadValues() {
   const ori::Function& function = cfg_.function();
   bool changed = false;
@@ -66,7 +66,7 @@ bool BlockUniformity::spreadValues() {
   return changed;
 }
 
-/// True when a branch has been found on which threads part.
+/// True if a branch was found where threads diverge.
 bool BlockUniformity::spreadBranches() {
   const ori::DomTree& postDominators = cfg_.function().analyses().postDominators();
   bool changed = false;
@@ -83,8 +83,8 @@ bool BlockUniformity::spreadBranches() {
   return changed;
 }
 
-/// Threads go on apart until they meet. Those on a way to no barrier any more are of no interest: the others stay
-/// together.
+/// Marks blocks where threads are apart until they reconverge. If one side of the branch reaches no barrier any more,
+/// the threads of that side do not matter: the others stay together.
 void BlockUniformity::partFrom(BlockId branch, BlockId meet) {
   bool areSomeLeaving = false;
   for (const BlockId side : cfg_.successors(branch)) {
@@ -98,7 +98,7 @@ void BlockUniformity::partFrom(BlockId branch, BlockId meet) {
   for (const BlockId side : cfg_.successors(branch))
     for (const BlockId id : reachable(side, meet))
       isApart_[id] = true;
-  // What is merged where they meet depends on the way that a thread has come.
+  // The value of a phi at the reconvergence point depends on the path of the thread.
   if (meet < cfg_.idCount())
     for (const Instr& instr : *cfg_.function().block(meet)) {
       if (instr.op != Op::PHI) break;

@@ -6,7 +6,7 @@
 
 namespace orias::phases {
 
-/// Waits at a barrier of the block, comes to one, or may.
+/// Whether the instruction waits for or arrives at a barrier of the CTA, or may do so.
 bool isBlockBarrier(const ori::Instr& instr);
 
 /// Computes which code is CTA-uniform: reached by all threads of a CTA the same number of times, in the same
@@ -16,7 +16,7 @@ class BlockUniformity {
  public:
   explicit BlockUniformity(const ori::Cfg& cfg);
 
-  /// The block is uniform for all threads that wait at barriers.
+  /// Whether the block is uniform for all threads that wait at barriers.
   bool isCommon(ori::BlockId id) const { return !gaveUp_ && !isApart_[id]; }
 
  private:
@@ -28,7 +28,7 @@ class BlockUniformity {
 
   const ori::Cfg& cfg_;
   std::vector<bool> varies_;    // by virtual register
-  std::vector<bool> hasParted_; // by block: its branch has been looked at
+  std::vector<bool> hasParted_; // by block: its branch has been processed
   std::vector<bool> isApart_;   // by block
   std::size_t steps_ = 0;
   bool gaveUp_ = false;

@@ -49,7 +49,7 @@ bool isComparison(Op op) {
   return op == Op::ISETP || op == Op::FSETP;
 }
 
-/// Moves the comparison in front of `where`, if nothing from there on has an effect on it, or depends on its result.
+/// Moves the comparison before `where`, unless an instruction in between changes its operands or uses its result.
 void hoist(ori::Function& function, Instr* comparison, Instr* where) {
   const Operand result = comparison->op_(0).value();
   for (Instr* instr = where; instr != comparison; instr = instr->next) {
@@ -61,8 +61,8 @@ void hoist(ori::Function& function, Instr* comparison, Instr* where) {
   function.insertBefore(where, comparison);
 }
 
-/// A branch on a predicate, and what defines that: the last instruction of the block that writes it, and under no
-/// guard.
+/// A branch on a predicate, and the unguarded definition of that predicate: the last instruction of the block that
+/// writes it.
 struct Decision {
   Instr *branch = nullptr, *definition = nullptr;
   Operand guard, result; ///< the predicate as the branch reads it, and as it is written
@@ -80,8 +80,9 @@ std::optional<Decision> decisionOf(ori::Block& block) {
   return d;
 }
 
-/// Whether only the branch reads the predicate, and `other` still holds there what the definition reads. `liveness` is
-/// computed for the first branch that needs it: what is changed here keeps what is live between blocks.
+/// Whether only the branch reads the predicate, and `other`, a source of the definition, still has its value at the
+/// branch. `liveness` is computed for the first branch that needs it: the changes here do not affect liveness between
+/// blocks.
 bool servesBranchAlone(ori::Function& function, const Decision& d, const Operand& other,
                        const ori::Liveness*& liveness) {
   for (const Instr* instr = d.definition->next; instr != d.branch; instr = instr->next)
@@ -111,7 +112,7 @@ bool splitCondition(ori::Function& function, ori::Block& block, const ori::Liven
   return true;
 }
 
-/// The uniform predicate of which the instruction makes a copy in a predicate register; none otherwise.
+/// The uniform predicate that the instruction copies to a predicate register; none if it is no such copy.
 Operand copiedUniform(const Instr& instr) {
   constexpr unsigned kOther = 1, kFirst = 2, kSource = 4, kTable = 5;
   constexpr std::int32_t kThirdSource = 0xaa;

@@ -10,9 +10,9 @@
 
 namespace orias::phases {
 
-// Iteration over branches and loops that a phase changes meanwhile.
+// Iteration over branches and loops while a phase changes them.
 
-/// A conditional branch with two successors; null if the block ends otherwise.
+/// The conditional branch at the end of a block with two successors; null if the block ends otherwise.
 inline const ori::Instr* twoWayBranch(const ori::Block& block) {
   const ori::Instr* branch = ori::plainBranch(block);
   if (!branch || !branch->isGuarded() || block.fallthrough == ori::kNoId || branch->op_(1).reg == block.fallthrough)
@@ -26,7 +26,7 @@ struct NestedBranches {
   ori::Block* outer;
   ori::Block* inner;
   ori::BlockId target, rest;         ///< the common target, and the successor if neither is taken
-  isa::Operand outerGoes, innerGoes; ///< when they go to the target
+  isa::Operand outerGoes, innerGoes; ///< conditions of the jump to the target
 };
 
 /// The pair with `outer` as the first branch, and the second in one of its successors (0: the branch target, 1: the
@@ -61,7 +61,7 @@ bool changeFromEnds(ori::Function& function, const ori::Cfg& cfg, std::vector<bo
   return changed;
 }
 
-/// Calls change(depth) for `most` levels of loops at the most, the innermost first; it returns whether it changed
+/// Calls change(depth) for at most `most` levels of loops, the innermost first. `change` returns whether it changed
 /// something.
 template <typename Change>
 bool changeFromInnermost(const ori::Function& function, std::uint32_t most, Change&& change) {

@@ -4,8 +4,8 @@
 
 namespace orias::phases {
 
-/// Replaces loads of words from known places of constant banks by moves of constant operands, on chips whose
-/// instructions name constants as operands: a move has a fixed latency, and no scoreboard. True when something changed.
+/// Replaces loads of words at known addresses in constant banks by moves from constant operands, on chips whose
+/// instructions have constant operands: a move has a fixed latency, and needs no scoreboard. True if something changed.
 bool moveConstants(ori::Function& function);
 
 } // namespace orias::phases

@@ -11,10 +11,10 @@ namespace orias::phases {
 
 namespace {
 
-/// Bit 109 says "go on with this warp". ptxas sets it unless the warp is going to stall for a result.
+/// Whether to set bit 109, "go on with this warp". ptxas sets it unless the warp will stall for a result.
 bool goesOn(const FlatInstr& f, unsigned stall, const isa::Target& target) {
-  constexpr unsigned kIssueStall = 2;      // what the pipes themselves ask for
-  constexpr unsigned kLongestGoingOn = 11; // with the bit, longer stalls are no code (observed: nvdisasm refuses them)
+  constexpr unsigned kIssueStall = 2;      // what the pipes themselves require
+  constexpr unsigned kLongestGoingOn = 11; // with the bit, longer stalls are invalid (observed: nvdisasm refuses them)
   if (stall > kLongestGoingOn) return false;
   return stall <= kIssueStall || target.isScoreboarded(f.latencyClass) || f.latencyClass == isa::LatencyClass::Branch ||
          f.latencyClass == isa::LatencyClass::Cbu || f.latencyClass == isa::LatencyClass::Bssy;
@@ -22,8 +22,8 @@ bool goesOn(const FlatInstr& f, unsigned stall, const isa::Target& target) {
 
 using PortBits = std::array<unsigned, isa::kMaxOperands>;
 
-/// For each operand that is a plain register and may be kept for reuse: the bit for that, which names its port. Not for
-/// what waits in a queue.
+/// For each operand that is a plain register and may be kept for reuse: the reuse bit of its port. None for
+/// instructions that wait in a queue.
 PortBits reusePorts(const FlatInstr& f, const isa::Target& target) {
   PortBits bits{};
   const ori::Instr& instr = *f.instr;
@@ -39,7 +39,7 @@ PortBits reusePorts(const FlatInstr& f, const isa::Target& target) {
   return bits;
 }
 
-/// Keeps operands in the operand cache of their port for the next instruction, when that one reads them there again.
+/// Keeps operands in the operand cache of their port if the next instruction reads them through the same port.
 void setReuse(const FlatCode& code) {
   for (const FlatBlock& block : code.blocks) {
     PortBits ports = block.first == block.end ? PortBits{} : reusePorts(code.instrs[block.first], code.target());
@@ -48,7 +48,7 @@ void setReuse(const FlatCode& code) {
       const PortBits ownPorts = std::exchange(ports, nextPorts);
       ori::Instr& now = *code.instrs[i].instr;
       const ori::Instr& next = *code.instrs[i + 1].instr;
-      // The hardware wants the hint "go on with this warp" along with the flags.
+      // The hardware requires the hint "go on with this warp" along with the reuse flags.
       if (!now.control.yield || now.control.stall == 0) continue;
       for (unsigned s = 0; s < now.operandCount; ++s) {
         if (ownPorts[s] == 0) continue;
@@ -58,7 +58,7 @@ void setReuse(const FlatCode& code) {
           isReadAgain |= nextPorts[n] == ownPorts[s] && next.op_(n).reg == kept.reg && next.op_(n).width == kept.width;
         for (const FlatTouch& t : code.touches(code.instrs[i]))
           isWritten |= t.isDef && fileOf(t.unit) == isa::File::R && (t.unit & 0xff) - kept.reg < kept.width;
-        // Physical operands are in no list of uses, and the flag changes nothing that anybody reads there.
+        // Physical operands are in no use list, and no other code depends on this flag.
         if (isReadAgain && !isWritten) now.operands[s].flags |= isa::Operand::kReuse;
       }
     }
@@ -86,7 +86,7 @@ void assignControls(ori::Function& function, const ControlOptions& options) {
       const unsigned stall = std::min(stalls.after[i], target.maxStall());
       instr->control.stall = static_cast<std::uint8_t>(stall);
       instr->control.yield = goesOn(code.instrs[i], stall, target);
-      // With a wait mask, WARPGROUP.DEPBAR is no code (observed: nvdisasm refuses it, and ptxas never makes it).
+      // WARPGROUP.DEPBAR with a wait mask is invalid (observed: nvdisasm refuses it, and ptxas never emits it).
       if (instr->op == isa::Op::WARPGROUP_DEPBAR && instr->control.waitMask != 0) {
         ori::Instr* nop = makeNop(function, 1, instr->source);
         nop->control.waitMask = std::exchange(instr->control.waitMask, std::uint8_t{0});

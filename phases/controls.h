@@ -9,7 +9,7 @@ namespace orias::phases {
 
 struct ControlOptions {
   /// Wait for every scoreboard right after the instruction that sets it, and let every fixed latency pass before the
-  /// next instruction: slow, and hard to get wrong.
+  /// next instruction: slow but safe.
   bool isSerial = false;
   /// Set `.reuse` where the next instruction reads the same register through the same port.
   bool setsReuse = true;
@@ -19,13 +19,12 @@ struct ControlOptions {
 /// fields are ignored.
 void assignControls(ori::Function& function, const ControlOptions& options = {});
 
-// The two halves, in their order; for tests.
+// The two parts, in their order; for tests.
 
 /// Chooses scoreboards and wait masks.
 void assignScoreboards(FlatCode& code, bool isSerial);
-/// Chooses stall counts, with the scoreboards in place. Returns for each instruction the cycles until the next one,
-/// which may be more than an instruction can say, and for each block the cycles to let pass before its first
-/// instruction.
+/// Chooses stall counts; scoreboards must be assigned. Returns for each instruction the cycles until the next one,
+/// which may exceed the largest stall count, and for each block the cycles to wait before its first instruction.
 struct Stalls {
   std::vector<unsigned> after;  ///< by instruction
   std::vector<unsigned> before; ///< by block

@@ -7,8 +7,8 @@
 
 namespace orias::phases {
 
-/// Appends copies of the instructions of `from` to `to`, with the fall-through. `target` maps the id of a block that
-/// control continues at.
+/// Appends copies of the instructions of `from` to `to`, with the fall-through. `target` maps the ids of the blocks
+/// where control continues.
 template <typename Target>
 void copyBlock(ori::Function& function, const ori::Block& from, ori::Block* to, const Target& target) {
   to->loopDepth = from.loopDepth;

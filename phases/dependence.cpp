@@ -13,7 +13,7 @@ namespace {
 
 using isa::Flag;
 
-/// A register of either kind: file, number or id, component.
+/// A virtual or physical register: file, number or id, component.
 std::uint64_t keyOf(const isa::Touch& touch) {
   const bool isVirtual = touch.operand && touch.operand->isVirtual();
   return static_cast<std::uint64_t>(isVirtual) << 63 | static_cast<std::uint64_t>(touch.file) << 48 |
@@ -25,7 +25,7 @@ struct Edge {
   std::uint16_t latency;
 };
 
-/// An access of the region, with the registers of its address as they were then.
+/// A memory access in the region, with the versions of its address registers at that point.
 struct PlacedAccess {
   MemoryAccess access;
   std::uint32_t node = 0;
@@ -60,13 +60,13 @@ class Builder {
     bool isLate;
     std::uint32_t next = kNone; ///< in seen_
   };
-  /// A list in seen_, from the first to the last.
+  /// A list within seen_, from the first to the last element.
   struct List {
     std::uint32_t first = kNone, last = kNone;
   };
   struct Register {
-    List writers; ///< the last certain write, and guarded ones behind it
-    List readers; ///< since then
+    List writers; ///< the last certain write, and guarded writes after it
+    List readers; ///< reads since then
     std::uint32_t version = 0;
   };
   struct Now {
@@ -124,7 +124,7 @@ class Builder {
     }
   }
 
-  /// Loads of tensor memory for one half of the threads each, into the same registers.
+  /// Whether these are loads of tensor memory for one half of the threads each, into the same registers.
   static bool isOtherHalf(const Seen& first, const isa::Touch& second) {
     return first.access.latencyClass == isa::LatencyClass::TensorLoad &&
            second.access.latencyClass == isa::LatencyClass::TensorLoad &&
@@ -137,7 +137,7 @@ class Builder {
     return (target_.*query)(file, first.access, second.access).cycles;
   }
 
-  /// From here on the node stands for all accesses before it.
+  /// From here on the node represents all accesses before it.
   void orderAllBefore(std::uint32_t node) {
     for (const std::vector<PlacedAccess>* accesses : {&writers_, &readers_})
       for (const PlacedAccess& before : *accesses)
@@ -152,14 +152,14 @@ class Builder {
   void addMemory(std::uint32_t node) {
     const ori::Instr& instr = *region_[node];
     const isa::InstrDesc& row = isa::desc(instr.op);
-    // Instructions whose result depends on the moment keep their order among themselves. Those that read other lanes
-    // need none: all lanes of the warp that are here issue each of them together.
+    // Instructions with time-dependent results keep their order among themselves. Those that read other lanes need no
+    // order: all active lanes of the warp issue each of them together.
     const bool isFence = isBlockFence(instr);
     if (row.has(Flag::Volatile) || isBlockBarrier(instr) || isFence) {
       if (lastOrdered_) add(*lastOrdered_, node, 1);
       lastOrdered_ = node;
     }
-    // What WGMMA does in the background, and tensor memory, is ordered by fences only.
+    // Only fences order asynchronous WGMMA operations and tensor memory.
     if (row.latencyClass == isa::LatencyClass::Gmma || isTensorAccess(instr)) {
       if (lastFence_) add(*lastFence_, node, 1);
       products_.push_back(node);
@@ -214,16 +214,16 @@ class Builder {
   }
 
   static constexpr unsigned kLateRead = 8; ///< a guess
-  /// Keep the comparison of addresses from growing with the square.
+  /// Limits the quadratic number of address comparisons.
   static constexpr std::size_t kMaxWriters = 128, kMaxReaders = 1024;
 
   std::span<ori::Instr* const> region_;
   const isa::Target& target_;
-  std::unordered_map<std::uint64_t, Register> registers_; // looked up, never walked
+  std::unordered_map<std::uint64_t, Register> registers_; // looked up, never iterated
   std::vector<Seen> seen_;
-  std::vector<Now> touches_;          // of the instruction at hand
+  std::vector<Now> touches_;          // of the current instruction
   std::vector<PlacedAccess> writers_; // and ordered reads
-  std::vector<PlacedAccess> readers_; // any order among themselves
+  std::vector<PlacedAccess> readers_; // unordered among themselves
   std::optional<std::uint32_t> lastOrdered_, lastFence_;
   std::vector<std::uint32_t> products_; // WGMMA and accesses to tensor memory since the last fence
   std::vector<Edge> edges_;
@@ -242,8 +242,8 @@ bool isPinned(const ori::Instr& instr) {
   if (isBlockBarrier(instr) || isBlockFence(instr) || isTensorAccess(instr)) return false;
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (row.has(Flag::Branch) || row.has(Flag::Terminator) || row.has(Flag::Fence)) return true;
-  // Stores and atomics have dependences. A store of matrices (STSM) is one, too: all lanes of the warp that are here
-  // issue it together, wherever in the block it stands.
+  // Stores and atomics have dependences. A store of matrices (STSM) is a store, too: all active lanes of the warp issue
+  // it together, at any place in the block.
   return row.has(Flag::SideEffect) && !row.has(Flag::Store) && !row.has(Flag::Atomic);
 }
 

@@ -20,9 +20,9 @@ struct Dependence {
 /// asynchronous ones (FENCE.VIEW.ASYNC).
 bool isBlockFence(const ori::Instr& instr);
 
-/// May no other instruction move past this one? Branches, wider fences and what the table does not explain stay.
-/// Barriers and fences of the block let pass what does not access memory: arithmetic, shuffles; barriers also matrix
-/// instructions.
+/// Whether no other instruction may move past this one: branches, wider fences, and instructions unknown to the table.
+/// Barriers and fences of the block let instructions pass that do not access memory: arithmetic, shuffles; barriers
+/// also matrix instructions.
 bool isPinned(const ori::Instr& instr);
 
 /// The graph over a region without pinned instructions. Nodes are indices into the region; all edges go forward.

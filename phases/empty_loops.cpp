@@ -24,7 +24,7 @@ class EmptyLoops {
 
   bool run() {
     std::vector<LoopId> empty;
-    LoopId around = ori::kNoId; // the last of them; loops inside come right behind
+    LoopId around = ori::kNoId; // the last loop processed; the loops inside it follow directly
     for (LoopId loop = 0; loop < loops_.all().size(); ++loop) {
       if (around != ori::kNoId && loops_.contains(around, loops_.loop(loop).header)) continue;
       if (!isEmpty(loop)) continue;
@@ -53,7 +53,7 @@ class EmptyLoops {
     return true;
   }
 
-  /// Nothing but a result, from the operands alone.
+  /// Whether the instruction only computes a result from its operands.
   static bool computes(const Instr& instr) {
     const isa::InstrDesc& row = isa::desc(instr.op);
     for (isa::Flag flag : {isa::Flag::Load, isa::Flag::Volatile, isa::Flag::Convergent, isa::Flag::Variadic})
@@ -74,7 +74,7 @@ class EmptyLoops {
     return isRead;
   }
 
-  /// The header leads to where the loop leaves for; nothing leads to its other blocks.
+  /// Redirects the header to the exit of the loop; the other blocks become unreachable.
   void remove(LoopId loop) {
     Block& header = *function_.block(loops_.loop(loop).header);
     const BlockId exit = loops_.exits(loop).front().second;

@@ -4,9 +4,8 @@
 
 namespace orias::phases {
 
-/// Removes loops that compute nothing: no memory is read or written, nothing waited for, no result read behind the
-/// loop, and there is one block to leave for. Whether such a loop ends is not asked, as in ptxas (observed). Not in SSA
-/// form.
+/// Removes loops that compute nothing: they do not read or write memory, do not wait, have no result that is used after
+/// the loop, and leave to one block only. Assumes that such a loop ends, as ptxas does (observed). Not in SSA form.
 bool removeEmptyLoops(ori::Function& function, PhaseContext& context);
 
 } // namespace orias::phases

@@ -20,11 +20,11 @@ bool setsNumber(const Instr& instr) {
          instr.op_(0).width == 1 && instr.op_(1).isImm();
 }
 
-/// File and words.
+/// File and words of a constant.
 using Number = std::pair<isa::File, std::vector<std::int32_t>>;
 
-/// The number that a register holds from `last` on: each of its words is set once, in the block of `last`, which is the
-/// last to do so.
+/// The constant that a register holds from `last` on: each of its words is set once, in the block of `last`, and `last`
+/// is the last of these instructions.
 std::optional<Number> numberBehind(const ori::Function& function, const Instr& last,
                                    const std::vector<std::uint32_t>& order) {
   const ori::VReg& reg = function.vreg(last.op_(0).reg);
@@ -52,7 +52,7 @@ bool mergeEqualConstants(ori::Function& function) {
     std::uint32_t count = 0;
     for (const Instr& instr : *block)
       order[instr.id] = count++;
-    std::map<Number, const Instr*> first; // the last instruction that writes the register that is kept
+    std::map<Number, const Instr*> first; // the last instruction that writes the kept register
     std::vector<std::pair<VRegId, VRegId>> equal;
     for (const Instr& instr : *block) {
       if (!setsNumber(instr)) continue;
@@ -60,7 +60,7 @@ bool mergeEqualConstants(ori::Function& function) {
       if (!number) continue;
       const auto [kept, isFirst] = first.try_emplace(std::move(*number), &instr);
       if (isFirst) continue;
-      bool isReadBehind = true; // no word is read before the register that is kept has all of them
+      bool isReadBehind = true; // no word is read before the kept register has all of them
       function.forEachUse(instr.op_(0).reg, [&](const ori::Operand& use) {
         isReadBehind &= use.owner->block != block || order[use.owner->id] > order[kept->second->id];
       });

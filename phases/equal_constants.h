@@ -4,8 +4,8 @@
 
 namespace orias::phases {
 
-/// Registers that hold the same number, all of whose words are written in one block, become one register. Numbers of
-/// several blocks come together where they are hoisted in front of a loop. Says whether there were any.
+/// Merges registers that hold the same constant, if all their words are written in one block. Hoisting before a loop
+/// can move constants from several blocks into one. Returns whether there were any.
 bool mergeEqualConstants(ori::Function& function);
 
 } // namespace orias::phases

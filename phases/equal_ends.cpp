@@ -32,7 +32,7 @@ void dropEmptyBlocks(ori::Function& function, const std::vector<bool>& isNamed) 
     return block.empty() && !isNamed[block.id] && block.fallthrough != kNoId && block.fallthrough != block.id &&
            &block != function.entry();
   };
-  // Where a block leads; those of an endless loop of nothing lead to themselves.
+  // The block where an empty block finally leads; blocks of an endless empty loop lead to themselves.
   const auto onFrom = [&](BlockId id) {
     BlockId at = id;
     for (std::size_t steps = 0; isNothing(*function.block(at)); ++steps) {
@@ -41,7 +41,7 @@ void dropEmptyBlocks(ori::Function& function, const std::vector<bool>& isNamed) 
     }
     return at;
   };
-  // Found before anything changes, as it takes many steps to find out that there is no end.
+  // Computed before anything changes, as it takes many steps to detect an endless loop.
   std::vector<BlockId> end(function.blockIdCount(), kNoId);
   for (const Block* block : function.layout())
     end[block->id] = onFrom(block->id);

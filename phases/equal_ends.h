@@ -12,8 +12,8 @@ bool mayBeShared(const ori::Instr& instr);
 /// Returns true if the instruction ends all lanes that execute it.
 bool isPlainExit(const ori::Instr& instr);
 
-/// Redirects edges around empty blocks and removes these, except the entry and blocks whose ID an instruction
-/// within a block refers to. Not for SSA form.
+/// Redirects edges around empty blocks and removes them, except the entry and blocks whose ID an instruction within a
+/// block refers to. Not for SSA form.
 void dropEmptyBlocks(ori::Function& function, const std::vector<bool>& isNamed);
 
 } // namespace orias::phases

@@ -15,7 +15,8 @@ using ori::Instr;
 
 namespace {
 
-/// Whether the block is in no loop out of which all ways but those to plain EXITs would be gone.
+/// Whether each loop around the block has an exit other than plain EXITs, so that the loop would still have an exit
+/// edge.
 bool leavesOtherWays(const Function& function, const ori::Loops& loops, const Block& block) {
   for (ori::LoopId loop = loops.innermost(block.id); loop != ori::kNoId; loop = loops.loop(loop).parent)
     if (std::ranges::all_of(loops.exits(loop),

@@ -5,15 +5,15 @@
 
 namespace orias::phases {
 
-/// A block that does nothing but end all lanes that come.
+/// Whether the block does nothing but end all lanes that enter it.
 bool isPlainExit(const ori::Block& block);
 
-/// Makes the branch at the end of a block, of which one way leads to a plain EXIT, an EXIT under its condition. Returns
-/// whether it did; else a remark may say why not.
+/// Replaces the branch at the end of a block by an EXIT under its condition, if one of its successors is a plain EXIT.
+/// Returns whether it did; if not, a remark may say why.
 bool exitUnderGuard(ori::Function& function, PhaseContext& context, ori::Block* block);
 
-/// The same for divergent branches in loops that have another way out. The lanes that leave by that way meet behind the
-/// loop then; with the branch, they would meet in front of the EXIT only.
+/// The same for divergent branches in loops with another exit. The lanes that leave by that exit then reconverge right
+/// after the loop; with the branch, they would reconverge only before the EXIT.
 bool exitLoopsUnderGuard(ori::Function& function, PhaseContext& context);
 
 } // namespace orias::phases

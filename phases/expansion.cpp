@@ -121,7 +121,7 @@ isa::Operand Expansion::multiply64(Operand a, Operand b) {
 }
 
 isa::Operand Expansion::multiplyHigh64(Operand a, Operand b) {
-  // Schoolbook on 32-bit digits, as in the lowering of mul.hi.u64.
+  // Long multiplication on 32-bit digits, as in the lowering of mul.hi.u64.
   const Operand cross = multiplyWide(high(a), low(b)), middle = newR(2), product = multiplyWide(low(a), low(b)),
                 sum = newR(), upper = newR(2), result = newR(2), carry = b_.newP(), link = b_.newP();
   b_.emit(Op::IMAD_WIDE, {middle, carry, low(a), high(b), cross}, {kU32});

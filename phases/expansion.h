@@ -10,9 +10,8 @@
 namespace orias::phases {
 
 /// Emits the code of macro instructions, with short names for its operations. Everything is computed into new
-/// registers, without a guard; give() at the end writes the result under the guard of the macro and removes
-/// the macro. A slow path is emitted to a cold block at the end of the function, between leaveWhere() and
-/// comeBack().
+/// registers, without a guard. Finally, give() writes the result under the guard of the macro and removes the macro. A
+/// slow path, between leaveWhere() and comeBack(), is emitted to a cold block at the end of the function.
 class Expansion {
  public:
   using Operand = isa::Operand;
@@ -56,7 +55,7 @@ class Expansion {
   Operand shiftRight64(Operand a, unsigned count); ///< unsigned, count below 64
   Operand notLess64(Operand a, Operand b);         ///< predicate a >= b, unsigned
   Operand select64(Operand p, Operand a, Operand b);
-  /// a where mask is 0, -a where it is all ones.
+  /// Returns a where mask is 0, -a where it is all ones.
   Operand negateWhere64(Operand a, Operand mask);
 
   // floating point
@@ -68,18 +67,18 @@ class Expansion {
   Operand toF32(Operand f64, isa::Rnd rounding);
   Operand dmul(Operand a, Operand b, isa::Rnd rounding = isa::Rnd::RN);
   Operand dfma(Operand a, Operand b, Operand c, isa::Rnd rounding = isa::Rnd::RN);
-  /// A predicate: a cmp b, combined with `other`.
+  /// A predicate: the comparison of a and b, combined with `other`.
   Operand dcompare(isa::FCmp cmp, Operand a, Operand b, isa::BoolOp combine = isa::BoolOp::AND,
                    Operand other = Operand::pt());
   static Operand f64High(double value); ///< an immediate: its low word must be zero
 
-  /// Under `condition` (and the guard of the macro), branches to a new cold block, into which everything is
-  /// emitted up to comeBack(). That returns here; both paths must write the same register. A cold block may leave
-  /// for another one.
+  /// Under `condition` (and the guard of the macro), branches to a new cold block, which receives all code up to
+  /// comeBack(). That returns here; both paths must write the same register. A cold block may branch to another cold
+  /// block.
   void leaveWhere(Operand condition);
   void comeBack();
-  /// Between leaveWhere() and comeBack(), not nested: what follows is emitted in place, and runs only where control has
-  /// not left. comeBack() then joins both.
+  /// Between leaveWhere() and comeBack(), not nested: the following code is emitted in place, and runs only where the
+  /// branch was not taken. comeBack() then joins both paths.
   void otherwise();
 
   void give(Operand result);
@@ -91,11 +90,11 @@ class Expansion {
   ori::Instr* macro_;
   ori::Builder b_;
   std::vector<ori::Block*> returnTo_; // innermost last
-  ori::Block* leftAt_ = nullptr;      // the end of what has left, after otherwise()
+  ori::Block* leftAt_ = nullptr;      // the end of the cold block, after otherwise()
 };
 
-/// IDIV, IREM. A constant divisor (its bits, up to the width of the type) gives multiplications; else 64-bit
-/// divisions add blocks.
+/// Expands IDIV and IREM. A constant divisor (its bits, up to the width of the type) needs multiplications only; other
+/// 64-bit divisions add blocks.
 void expandIntegerDivision(ori::Function& function, ori::Instr* macro, std::optional<std::uint64_t> divisor = {});
 /// The required result of a division; `bits` is 32 or 64.
 struct IntegerDivision {
@@ -104,13 +103,13 @@ struct IntegerDivision {
 };
 /// a divided by the low bits of `d`; all ones if these are 0.
 isa::Operand divideByConstant(Expansion& e, isa::Operand a, std::uint64_t d, IntegerDivision how);
-/// How the macro's result is rounded.
+/// The rounding mode of the macro's result.
 isa::Rnd roundingOf(const ori::Instr& macro);
-/// FDIV, FRCP, FSQRT of f32, exactly rounded. Adds blocks.
+/// Expands FDIV, FRCP, FSQRT of f32, exactly rounded. Adds blocks.
 void expandFloatMacro(ori::Function& function, ori::Instr* macro);
-/// The same of f64, and the approximate FRSQRT of f64 that knows subnormals. May add blocks.
+/// Expands the same macros of f64, and the approximate FRSQRT of f64 that supports subnormals. May add blocks.
 void expandDoubleMacro(ori::Function& function, ori::Instr* macro);
-/// Whether this phase expands the instruction.
+/// Whether expandDoubleMacro() expands the instruction.
 bool isDoubleMacro(const ori::Instr& instr);
 /// Whether the target lacks the instruction, and an expansion for older targets exists.
 bool hasOlderWay(const isa::Target& target, const ori::Instr& instr);

@@ -9,7 +9,7 @@ namespace orias::phases {
 
 namespace {
 
-/// mbarrier.init and mbarrier.inval.
+/// Whether this is mbarrier.init or mbarrier.inval.
 bool writesBarrierWords(const ori::Instr& instr) {
   return instr.op == isa::Op::SYNCS_EXCH || instr.op == isa::Op::SYNCS_CCTL_IV;
 }
@@ -17,7 +17,7 @@ bool writesBarrierWords(const ori::Instr& instr) {
 } // namespace
 
 FlatCode::FlatCode(const ori::Function& function) : target_(&function.module().target()) {
-  // The words of barriers matter only in functions that write them.
+  // mbarrier words matter only in functions that write them.
   bool writesBarriers = false;
   for (const ori::Block* block : function.layout())
     for (const ori::Instr& instr : *block)
@@ -38,13 +38,13 @@ FlatCode::FlatCode(const ori::Function& function) : target_(&function.module().t
         f.guard = unitOf(instr.guard().file, instr.guard().reg);
         f.guardInverted = instr.guard().inverted();
       }
-      // A branch to a register or a symbol, not to a block, goes to other code: a call, a return. EXIT goes nowhere.
+      // A branch to a register or a symbol, not to a block, leaves the function: a call or a return. EXIT does not.
       bool isToBlock = false, isElsewhere = false;
       for (const ori::Operand& operand : instr.ops()) {
         isToBlock |= operand.kind == isa::Operand::Kind::Label;
         isElsewhere |= operand.kind == isa::Operand::Kind::Symbol || operand.isReg(isa::File::R);
       }
-      // A subroutine of the function keeps to that, too, so that nothing goes from one call to behind another.
+      // Calls and returns of the function's subroutines count as well, so that no result stays in flight across one.
       const bool isOfSubroutine = instr.op == isa::Op::CALL_REL || instr.op == isa::Op::RET;
       f.leaves = isOfSubroutine || (f.latencyClass == isa::LatencyClass::Branch && isElsewhere && !isToBlock);
       f.awaitsAll = f.leaves || isa::desc(instr.op).has(isa::Flag::AwaitsAll);
@@ -70,9 +70,9 @@ FlatCode::FlatCode(const ori::Function& function) : target_(&function.module().t
     }
 }
 
-/// The warps of a group arrive with the registers of the products that follow: what they read has been written, what
-/// they write has been read. ptxas waits in front of WARPGROUP.ARRIVE, never at the product; an H200 reported products
-/// that waited as illegal instructions.
+/// At WARPGROUP.ARRIVE the registers of the products that follow must be ready: their sources written, and their
+/// results read by earlier instructions. ptxas waits before WARPGROUP.ARRIVE, never at the product; an H200 reported
+/// products with a wait as illegal instructions.
 void FlatCode::addArrivals(const ori::Instr& arrive) {
   std::bitset<kUnitCount> isThere, isAddendThere;
   for (const ori::Instr* next = arrive.next; next && next->op != isa::Op::WARPGROUP_ARRIVE; next = next->next)
@@ -88,9 +88,8 @@ void FlatCode::addArrivals(const ori::Instr& arrive) {
           });
 }
 
-/// mbarrier.init and mbarrier.inval are over before the next barrier, or anything else that other threads or other
-/// units notice (ptxas waits for them in front of each barrier; on an H200 other warps met barriers without their
-/// initial words).
+/// mbarrier.init and mbarrier.inval must be complete before the next barrier, or anything else visible to other threads
+/// or units. ptxas waits for them before each barrier; on an H200 other warps saw barriers without their initial words.
 void FlatCode::addBarrierWords(const ori::Instr& instr, isa::LatencyClass latencyClass) {
   using enum isa::LatencyClass;
   const isa::InstrDesc& row = isa::desc(instr.op);
@@ -102,8 +101,9 @@ void FlatCode::addBarrierWords(const ori::Instr& instr, isa::LatencyClass latenc
   if (writesBarrierWords(instr)) touches_.push_back({kBarrierWords, true, true, access});
 }
 
-/// Registers that are given back belong to others from here on, who may be writing them already: nothing of this warp
-/// reads or writes them late (ptxas waits for stores in front of USETMAXREG.DEALLOC). That counts as writing them.
+/// Registers that are given back belong to other warps from here on, which may write them at once: no late read or
+/// write of this warp may be pending (ptxas waits for stores before USETMAXREG.DEALLOC). Modeled as a write of these
+/// registers.
 void FlatCode::addReleases(const ori::Instr& release) {
   const auto left = static_cast<std::uint32_t>(release.op_(release.operandCount - 1U).imm);
   for (std::uint32_t r = left; r < isa::kRZ; ++r)

@@ -1,7 +1,7 @@
 #pragma once
 
-// An allocated function as arrays: what the phases that assign control information and reorder instructions iterate
-// over and again.
+// An allocated function as arrays, for the phases that assign control information and reorder instructions: they
+// iterate over the code many times.
 
 #include "encoder/isa/effects.h"
 #include "ori/function.h"
@@ -20,7 +20,8 @@ constexpr isa::File fileOf(Unit unit) {
   return static_cast<isa::File>(unit >> 8);
 }
 
-/// No register: the words of mbarriers in shared memory, which mbarrier.init and mbarrier.inval write late.
+/// Not a register: represents the words of mbarriers in shared memory, which mbarrier.init and mbarrier.inval write
+/// late.
 inline constexpr Unit kBarrierWords = unitOf(isa::File::P, 0x80);
 
 struct FlatTouch {
@@ -28,7 +29,7 @@ struct FlatTouch {
   bool isDef = false;
   bool isLate = false;
   isa::Access access;
-  bool endsReads = false; ///< earlier instructions must have read the register, as if it was written here
+  bool endsReads = false; ///< earlier instructions must have read the register, as if it were written here
 };
 
 struct FlatInstr {
@@ -37,7 +38,7 @@ struct FlatInstr {
   std::uint32_t firstTouch = 0, endTouch = 0;
   Unit guard = 0; ///< unit of the guard predicate; 0 = none
   bool guardInverted = false;
-  /// Hands control to code that is not seen here: calls and returns.
+  /// Transfers control to code that is not visible here: calls and returns.
   bool leaves = false;
   bool awaitsAll = false; ///< waits for all results in flight, as an exit does
 };
@@ -48,7 +49,7 @@ struct FlatBlock {
   std::vector<std::uint32_t> successors, predecessors; ///< into FlatCode::blocks
 };
 
-/// A snapshot; it does not follow changes of the function.
+/// A snapshot; it is not updated when the function changes.
 class FlatCode {
  public:
   explicit FlatCode(const ori::Function& function);

@@ -4,7 +4,7 @@
 
 namespace orias::phases {
 
-/// Calls f(Instr&, index) for each operand that names an object of the frame.
+/// Calls f(Instr&, index) for each operand that refers to an object of the frame.
 template <typename F> void forEachFrameOperand(ori::Function& function, F&& f) {
   for (ori::Block* block : function.layout())
     for (ori::Instr& instr : *block)

@@ -32,8 +32,8 @@ class ResultChooser {
         ++all;
         if (def.owner->isGuarded()) guarded.push_back(def.owner);
       });
-      // A register with a single definition may be in SSA form as it is. Where no definition is without a guard, the
-      // register is undefined in other lanes: a choice would keep alive what they have.
+      // A register with a single definition may be in SSA form already. If all definitions are guarded, the register is
+      // undefined in other lanes, and a select would keep their old values live.
       if (guarded.empty() || guarded.size() == all) continue;
       if (!std::ranges::all_of(guarded, [&](const Instr* instr) { return isChoice(*instr); })) continue;
       for (Instr* instr : guarded)
@@ -44,7 +44,7 @@ class ResultChooser {
   }
 
  private:
-  /// The only result; null if there are several.
+  /// The only result of an instruction; null if there are several.
   static const ori::Operand* onlyResult(const Instr& instr) {
     const ori::Operand* result = nullptr;
     for (const ori::Operand& o : instr.ops()) {
@@ -55,7 +55,7 @@ class ResultChooser {
     return result;
   }
 
-  /// Has one result, of one word unless it copies, and can run in all lanes.
+  /// Whether the instruction has one result, of one word unless it copies, and can run in all lanes.
   static bool isChoice(const Instr& instr) {
     const Operand guard = instr.guard().value();
     if (guard.file != File::P || !guard.isVirtual()) return false;
@@ -64,7 +64,7 @@ class ResultChooser {
            (result->width == 1 || isa::desc(instr.op).has(isa::Flag::Copy)) && mayRunInAllLanes(instr);
   }
 
-  /// The instruction runs in all lanes, and selects behind it take the result for those of the guard.
+  /// Removes the guard. Selects after the instruction take its result in the lanes of the guard.
   void choose(Instr& instr) {
     const ori::Operand* slot = onlyResult(instr);
     const Operand to = slot->value(), guard = instr.guard().value();

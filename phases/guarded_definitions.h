@@ -4,9 +4,9 @@
 
 namespace orias::phases {
 
-/// A guarded definition that computes becomes a plain one of a new register and a SEL, where that brings a register
-/// into SSA form that its guarded definitions keep out of it: `@p IADD3 r, r, c` is `t = r + c; r = p ? t : r` then.
-/// Not for SSA form. Phase 83 makes guarded instructions of what is still a choice there. True if anything changed.
+/// Turns a guarded computation into an unguarded one of a new register and a SEL, if the guarded definitions are all
+/// that keeps a register out of SSA form: `@p IADD3 r, r, c` becomes `t = r + c; r = p ? t : r`. Not for SSA form.
+/// Phase 83 restores guarded instructions where the select is still there. True if anything changed.
 bool chooseGuardedResults(ori::Function& function);
 
 } // namespace orias::phases

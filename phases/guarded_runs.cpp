@@ -20,12 +20,12 @@ using ori::VRegId;
 
 namespace {
 
-/// What a row must have at least to be worth a branch and a convergence barrier: instructions, and accesses to memory
-/// among them.
+/// The least size of a run that justifies a branch and a convergence barrier: instructions, and memory accesses among
+/// them.
 constexpr std::size_t kLeastInstructions = 12;
 constexpr unsigned kLeastAccesses = 6;
 
-/// True for few of the values that the operands of a comparison may have.
+/// Whether the guard is true for few of the values that the compared operands may have.
 bool isRarelyTrue(const ori::Function& function, const Operand& guard) {
   const Instr* test = guard.isVirtual() ? function.singleDef(guard.reg) : nullptr;
   if (!test || test->op != Op::ISETP || test->isGuarded() || !test->op_(0).isVirtual() ||
@@ -45,7 +45,7 @@ class Run {
  public:
   explicit Run(Instr& first) : guard_(first.guard().value()) { add(first); }
 
-  /// Whether the run goes on behind this instruction.
+  /// Whether the run can continue after this instruction.
   bool take(Instr& instr) {
     const isa::InstrDesc& row = isa::desc(instr.op);
     for (const Flag flag : {Flag::Terminator, Flag::Branch, Flag::Convergent, Flag::Fence})
@@ -72,7 +72,7 @@ class Run {
   bool isWorthwhile() const { return members_.size() >= kLeastInstructions && accesses_ >= kLeastAccesses; }
   const std::vector<Instr*>& members() const { return members_; }
 
-  /// head: ..., @!P BRA join; body: the members; join: the rest.
+  /// Result: head: ..., @!P BRA join; body: the members; join: the rest.
   void branchAround(ori::Function& function) {
     Instr* first = members_.front();
     for (Instr* other : others_) {
@@ -97,7 +97,7 @@ class Run {
     body->fallthrough = join->id;
   }
 
-  /// Those behind the last member stay where they are.
+  /// Drops the other instructions after the last member, which need not move.
   void close() {
     const Instr* last = members_.back();
     std::unordered_set<const Instr*> behind;
@@ -139,7 +139,7 @@ bool branchAroundGuardedRuns(ori::Function& function, PhaseContext& context) {
       run.close();
       if (run.isWorthwhile()) runs.push_back(std::move(run));
     }
-    // From the last one on: the others stay in their block.
+    // Last run first: the earlier ones remain in their block.
     for (Run& run : std::views::reverse(runs)) {
       context.remarks.did(run.members().front(),
                           fmt::format("{} instructions under one guard: a branch around them", run.members().size()));

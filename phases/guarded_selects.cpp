@@ -18,13 +18,13 @@ using ori::Instr;
 
 namespace {
 
-constexpr unsigned kCopiesFarther = 16; ///< times as far as a select may a copy of its result be
+constexpr unsigned kCopiesFarther = 16; ///< a copy of the result may be this many times as far away as a select
 
 /// One word of a result, and the select that reads it.
 struct Choice {
   Instr* select = nullptr;
   Operand to, other;
-  Instr* copy = nullptr; ///< brings the select's result to `to`; null where the select does
+  Instr* copy = nullptr; ///< copies the select's result to `to`; null if the select writes `to` itself
 };
 
 class GuardedSelects {
@@ -36,15 +36,15 @@ class GuardedSelects {
   bool run() {
     bool changed = false;
     for (ori::Block* block : function_.layout())
-      // Selects behind the instruction are erased, often the next one.
+      // visit() erases selects after the instruction, often the next one.
       for (Instr* instr = block->first; instr; instr = instr->next)
         if (const ori::Operand* result = onlyResult(*instr)) changed |= visit(*instr, *result);
     return changed;
   }
 
  private:
-  /// Of a guarded or a plain arithmetic instruction that has one result, in lanes' registers; nobody else writes the
-  /// register.
+  /// The only result of a guarded or plain arithmetic instruction; null unless it is a whole register of file R with no
+  /// other definition.
   const ori::Operand* onlyResult(const Instr& instr) const {
     const Operand guard = instr.guard().value();
     if (instr.isGuarded() ? guard.file != File::P || !guard.isVirtual() : !mayBeGuarded(instr)) return nullptr;
@@ -66,7 +66,7 @@ class GuardedSelects {
     return isRemovable(instr) && row.pipe != isa::Pipe::Mma && row.pipe != isa::Pipe::Tex;
   }
 
-  /// The lanes to which a select gives a result. None if it is not read by a select in this block.
+  /// The predicate for which a select takes the result. None if no select in this block reads it.
   Operand takersOf(const Instr& instr, const ori::Operand& result) const {
     const ori::Operand* use = nullptr;
     function_.forEachUse(result.reg, [&](const ori::Operand& o) { use = &o; });
@@ -77,7 +77,7 @@ class GuardedSelects {
   }
 
   bool visit(Instr& instr, const ori::Operand& result) {
-    // Each word has one reader, a select.
+    // Each word must have one reader, a select.
     if (countRefs(function_, result.value(), 2u * result.width) != 1u + result.width) return false;
     const Operand guard = instr.isGuarded() ? instr.guard().value() : takersOf(instr, result);
     if (guard.isNone()) return false;
@@ -114,7 +114,7 @@ class GuardedSelects {
     return true;
   }
 
-  /// Takes the word down when the select gives it to the lanes that run the instruction, and `other` to the others.
+  /// Records the word if the select takes it in the lanes that run the instruction, and `other` in the other lanes.
   static bool note(Instr& select, const Operand& guard, const Operand& result, std::vector<Choice>& choices) {
     if (select.isGuarded()) return false;
     const Operand to = select.op_(0).value(), yes = select.op_(1).value(), no = select.op_(2).value();
@@ -131,14 +131,14 @@ class GuardedSelects {
     return true;
   }
 
-  /// One word of the constant bank, or of a uniform register.
+  /// Whether this is one word of the constant bank or of a uniform register.
   static bool isOfWarp(const Operand& o) {
     if (o.neg() || o.abs() || o.inverted()) return false;
     return o.isConst() ? o.reg == Operand::kNoReg : o.isReg(File::UR) && o.isVirtual();
   }
 
-  /// Selects whose results are only copied back to the other values, as where a loop's sum changes in some lanes: these
-  /// become the results. The last of the copies; null, with choices to drop, if it is not so.
+  /// For selects whose results are only copied back to the other values, as where the sum of a loop changes in some
+  /// lanes: makes the other values the results. Returns the last copy. Null otherwise; `choices` must then be dropped.
   const Instr* goBackByCopies(const Instr& instr, std::vector<Choice>& choices) const {
     for (Choice& choice : choices) {
       if (!isPlainRegister(choice.other) || function_.singleDef(choice.to.reg) != choice.select ||
@@ -165,7 +165,7 @@ class GuardedSelects {
     return last;
   }
 
-  /// The words of the results, as one operand; none when they are not one behind the other.
+  /// The words of the results as one operand; none if they are not consecutive.
   static Operand whole(const std::vector<Choice>& choices) {
     Operand all = choices[0].to;
     for (unsigned w = 1; w < choices.size(); ++w)
@@ -174,7 +174,7 @@ class GuardedSelects {
     return all;
   }
 
-  /// Gives results in registers of their own one wide register. Phase 97 takes it apart again if nothing comes of it.
+  /// Puts results in separate registers into one wide register. Phase 97 splits it again if the transformation fails.
   void joinResults(std::vector<Choice>& choices) {
     for (const Choice& choice : choices)
       if (function_.vreg(choice.to.reg).width != 1 || function_.singleDef(choice.to.reg) != choice.select) return;
@@ -187,18 +187,19 @@ class GuardedSelects {
     }
   }
 
-  /// Whether the instruction may write over the other values instead of the selects, of which `last` or a copy of its
-  /// result is the last.
+  /// Whether the instruction may overwrite the other values in place of the selects. `last` is the last select, or the
+  /// last copy of a result.
   bool mayWriteOver(const Instr& instr, const Instr& last, const std::vector<Choice>& choices) const {
     const Operand to = whole(choices);
     if (to.isNone() || !isAlignedPart(function_, to)) return false;
-    // A copy for each select would gain nothing where the instruction need not wait for the select's condition.
+    // Without in-place words, an unguarded instruction would gain nothing: each select would become a copy.
     const bool isInPlace = std::ranges::all_of(choices, [](const Choice& c) { return c.other == c.to; });
     if (!isInPlace && (!instr.isGuarded() || reads(instr, to))) return false;
     return mayWriteEarly(instr, last, to, choices);
   }
 
-  /// From the instruction to the last select, nobody but the selects knows the result, and the other values stay.
+  /// From the instruction to the last select, only the selects may use the result registers, and the other values must
+  /// not change.
   static bool mayWriteEarly(const Instr& instr, const Instr& last, const Operand& to,
                             const std::vector<Choice>& choices) {
     for (const Instr* at = instr.next;; at = at->next) {
@@ -210,7 +211,7 @@ class GuardedSelects {
       if (!isOurs && (reads(*at, to) || writes(*at, to))) return false;
       if (at == &last) break;
     }
-    // A select may read a word of the result as the other value of another word only if that is its own.
+    // A select may read a word of the result as its other value only if it is the word that it writes.
     for (const Choice& choice : choices)
       if (choice.other != choice.to && overlap(choice.other, to)) return false;
     return true;

@@ -25,12 +25,13 @@ using ori::Instr;
 
 namespace {
 
-/// Instructions that compute the address of a load, with the load.
+/// The most instructions in a chain: the address computation of a load, and the load.
 constexpr std::size_t kLongestChain = 4;
-/// Blocks between the branch and the join, and their instructions: values wait in registers meanwhile.
+/// Limits for the blocks between the branch and the join, and for their instructions: the loaded values occupy
+/// registers meanwhile.
 constexpr std::size_t kMostBlocks = 8, kMostInstructions = 96;
 
-/// Of an arm: loads that are taken, and instructions that are looked at.
+/// Limits for an arm: loads that move, and instructions that are examined.
 constexpr unsigned kMostOfArm = 4, kMostInstructionsOfArm = 24;
 
 class LoadHoister {
@@ -43,7 +44,7 @@ class LoadHoister {
   bool run() {
     bool changed = false;
     const auto order = cfg_.reversePostOrder();
-    // From the last join on: what comes up goes on from there.
+    // From the last join on, so that hoisted loads can be hoisted further.
     for (std::size_t i = order.size(); i-- > 0;)
       changed |= hoistFrom(*function_.block(order[i]));
     for (std::size_t i = order.size(); i-- > 0;)
@@ -85,12 +86,13 @@ class LoadHoister {
     return changed;
   }
 
-  /// Loads at the beginning of an arm go in front of its branch, under its condition, if other loads wait there.
+  /// Moves loads from the beginning of an arm before its branch, under the branch condition, if other loads are in
+  /// flight there.
   bool hoistFromArm(Block& arm) {
     if (cfg_.predecessors(arm.id).size() != 1) return false;
     Block* head = function_.block(cfg_.predecessors(arm.id).front());
     const Instr* branch = ori::plainBranch(*head);
-    // Of two arms one runs in any case, and waits alone.
+    // Only for branches with a single arm: of two arms one always runs.
     const auto ways = cfg_.successors(head->id);
     if (!branch || ways.size() != 2 || postDominators_.idom(head->id) != (ways[0] == arm.id ? ways[1] : ways[0]) ||
         loops_.innermost(head->id) != loops_.innermost(arm.id) || !branch->guard().isReg(File::P) ||
@@ -124,7 +126,7 @@ class LoadHoister {
     return changed;
   }
 
-  /// Whether the block loads something that its branch does not wait for.
+  /// Whether the block has a load that its branch does not depend on.
   bool waitsForLoad(const Block& head, const Instr& branch) const {
     std::vector<const Instr*> awaited{&branch};
     for (std::size_t i = 0; i < awaited.size(); ++i)
@@ -151,14 +153,14 @@ class LoadHoister {
     return row.has(Flag::Store) || row.has(Flag::Atomic) || row.has(Flag::SideEffect);
   }
 
-  /// Loads stay behind it.
+  /// Whether no load may be hoisted across the instruction.
   static bool isBarrier(const Instr& instr) {
     const isa::InstrDesc& row = isa::desc(instr.op);
     return row.has(Flag::Fence) || row.has(Flag::Convergent) || row.has(Flag::Volatile) || ordersMemory(instr) ||
            regalloc::isCall(instr) || (row.has(Flag::Terminator) && instr.op != isa::Op::BRA);
   }
 
-  /// The load with what computes its address in this block, in order; false if some of it has to stay.
+  /// The load and the instructions in this block that compute its address, in order; false if one of them cannot move.
   bool collect(Instr& load, const Block& block, std::vector<Instr*>& chain) const {
     return speculationOf(function_, load) == Speculation::Guarded && !readsUniformOfLoop(function_, loops_, load) &&
            collectAll(load, block, chain, kLongestChain);
@@ -181,7 +183,7 @@ class LoadHoister {
     return true;
   }
 
-  /// Whether loads may be issued in front of the blocks between the branch and the join, and which these are.
+  /// Whether loads may be issued before the blocks between the branch and the join. Also returns these blocks.
   bool crosses(BlockId branch, BlockId join, std::vector<BlockId>& between, bool& writes) const {
     std::optional<std::vector<BlockId>> found = joins_.blocksBetween(branch, join, kMostBlocks);
     if (!found) return false;
@@ -219,9 +221,9 @@ class LoadHoister {
   const ori::DomTree& postDominators_;
   const Joins joins_;
   const ori::Loops& loops_;
-  const ori::RegisterPressure* pressure_ = nullptr; // measured where a load may move, before anything does
+  const ori::RegisterPressure* pressure_ = nullptr; // computed for the first candidate, before anything moves
   unsigned limit_ = 0;
-  std::vector<unsigned> more_; ///< by block: registers of loads that now live through it
+  std::vector<unsigned> more_; ///< by block: registers of moved loads that are now live through it
 };
 
 } // namespace

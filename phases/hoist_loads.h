@@ -4,9 +4,9 @@
 
 namespace orias::phases {
 
-/// Loads of global memory behind a join are issued in front of the branch whose arms meet there: the arms are executed
-/// while they wait. All lanes execute both places. In unrolled loops, loads of several iterations wait together.
-/// Loads of an only arm go there, too, under its condition.
+/// Hoists loads of global memory from a join before the branch whose arms reconverge there: the arms run while the
+/// loads are in flight. All lanes execute both places. In unrolled loops, the loads of several iterations then overlap.
+/// Loads in a single arm are hoisted as well, under its condition.
 bool hoistLoadsOverJoins(ori::Function& function, PhaseContext& context);
 
 } // namespace orias::phases

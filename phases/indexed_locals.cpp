@@ -19,10 +19,10 @@ using ori::Instr;
 namespace {
 
 constexpr std::uint32_t kWordBytes = 4;
-/// Observed of ptxas 13.0: variables of 32 words become registers if they are indexed a few times, but not always. Here
-/// kernels with more than 8 lose more by fewer warps than they win.
+/// Observed with ptxas 13.0: variables of 32 words become registers if they are indexed a few times, but not always. In
+/// orias, kernels with more than 8 words lose more by lower occupancy than they gain.
 constexpr std::uint32_t kMostWords = 8;
-/// Those with accesses in loops, by indices that all lanes of a warp share.
+/// The limit for variables with accesses in loops, by uniform indices.
 constexpr std::uint32_t kMostInLoops = 5;
 
 Operand slotOf(const Instr& instr, isa::SlotKey name) {
@@ -32,7 +32,7 @@ Operand slotOf(const Instr& instr, isa::SlotKey name) {
 /// The table of LOP3 for `a & b`.
 constexpr std::int32_t kAnd = 0xc0;
 
-/// How many places of the access's size the object has.
+/// How many elements of the access's size the object has.
 std::uint32_t places(std::uint32_t words, const FrameAccess& a) {
   return words / (a.bytes / kWordBytes);
 }
@@ -44,8 +44,8 @@ bool IndexedLocals::isAddressOf(std::uint32_t object, const Operand& operand, un
   return flow_.wordOf(operand, index).object == object;
 }
 
-/// The instruction makes local addresses of the object of others, or tells whether two are equal, or accesses the
-/// object.
+/// Whether the instruction does no more with an address in the object than compute local addresses from it, compare it
+/// for equality, or access the object.
 bool IndexedLocals::passesOnly(std::uint32_t object, const Instr& instr, bool isAccess) const {
   const auto isAddress = [&](const ori::Operand& o) {
     bool found = false;
@@ -65,16 +65,18 @@ bool IndexedLocals::passesOnly(std::uint32_t object, const Instr& instr, bool is
       makesLocal |= isAddressOf(object, o.value(), k) && flow_.wordOf(o.value(), k).bits == AddressWord::kFrame;
   }
   if (uses == 0) return true;
-  // An address is not stored.
+  // The address itself must not be stored.
   if (isAccess) return uses == 1 && isAddress(instr.op_(static_cast<unsigned>(isa::desc(instr.op).slotIndex("Ra"))));
   if (makesLocal) return true;
-  // Which of two addresses is less depends on where the variable begins: the program may compute one before it.
+  // An order of two addresses depends on where the variable begins: the program may compute an address before its
+  // start.
   if (instr.op != Op::ISETP || uses != 2) return false;
   const auto comparison = isa::modAs<isa::ICmp>(instr, Mod::Cmp);
   return comparison == isa::ICmp::EQ || comparison == isa::ICmp::NE;
 }
 
-/// Whether all lanes have the same local address, as far as its sums and phis show: where the frame is does not differ.
+/// Whether all lanes have the same local address, judging by its sums and phis: the frame is at the same local address
+/// in all lanes.
 bool IndexedLocals::isShared(const Operand& address) const {
   constexpr std::size_t kMostLooks = 64;
   const ori::Divergence& divergence = function_.analyses().divergence();
@@ -116,9 +118,9 @@ const char* IndexedLocals::obstacle(std::uint32_t object, std::span<const FrameA
     const bool isPlain = (a.instr->op == Op::LDL || a.instr->op == Op::STL) && (at.isImm() || at.isNone());
     if (!a.isSure || !isPlain || frame.align % a.bytes != 0 || frame.size % a.bytes != 0) return kIndexed;
     const bool sharesIndex = isShared(slotOf(*a.instr, "Ra"));
-    // In loops, choosing takes more time and the words more registers than local memory costs, if each lane chooses.
+    // In loops with divergent indices, the selects and the registers for the words cost more than local memory.
     if (a.instr->block->loopDepth > 0 && (words > kMostInLoops || !sharesIndex)) return "it is indexed in a loop";
-    // Uniform instructions compare an index that all lanes share.
+    // For uniform indices, uniform instructions do the comparisons.
     halfChoices += std::int64_t{places(words, a)} * (a.isStore ? 2 : 1) * (sharesIndex ? 1 : 2);
   }
   if (halfChoices > 2 * mostChoices_) return "it is indexed, and selecting a register takes too many instructions";
@@ -133,8 +135,9 @@ const char* IndexedLocals::obstacle(std::uint32_t object, std::span<const FrameA
   return nullptr;
 }
 
-/// The words that a load finds: of two neighbours, the index's lowest bit that counts takes one; of what is left
-/// likewise the next bit. No access leaves its variable, so what an index behind the end selects does not matter.
+/// The words that a load reads: the lowest significant bit of the index selects one word of each pair, the next bit one
+/// of each pair of the remaining words, and so on. No access leaves its variable, so the result for an index past the
+/// end does not matter.
 std::vector<Operand> IndexedLocals::chosen(ori::Builder& b, const Operand& index, const FrameAccess& access,
                                            std::span<const ori::VRegId> words) {
   const std::uint32_t width = access.bytes / kWordBytes;

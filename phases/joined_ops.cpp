@@ -19,7 +19,7 @@ using ori::Instr;
 
 namespace {
 
-/// Instructions between a value and its only reader that are looked at.
+/// How many instructions between a value and its only reader are examined.
 constexpr unsigned kFarthest = 64;
 /// Types of VIMNMX.
 constexpr unsigned kSignedWord = 1;
@@ -45,7 +45,7 @@ class Joiner {
   }
 
  private:
-  /// What computes the word for this instruction alone, above it in its block, and could do so here.
+  /// The definition of a word that only this instruction uses, if it is earlier in the same block and could run here.
   Instr* ownDef(const Operand& value, File file = File::R) const {
     if (!isPlainRegister(value, file) || function_.vreg(value.reg).width != 1) return nullptr;
     constexpr std::size_t kNames = 2; // its definition and this use
@@ -73,7 +73,7 @@ class Joiner {
            isUnused(instr.op_(2).value());
   }
 
-  /// x | number, x ^ number.
+  /// Whether this is x | constant or x ^ constant.
   static bool isPlainOr(const Instr& instr) {
     constexpr int kOr = 0xfc, kXor = 0x3c;
     return instr.op == Op::LOP3 && isUnused(instr.op_(0).value()) && !instr.isGuarded() && instr.op_(3).isImm() &&
@@ -87,8 +87,8 @@ class Joiner {
     return terms;
   }
 
-  /// (x >> n) + y is the high word of (x << 32 - n) plus y, with the sign or zeros above x. So is (x >> n) | y, where y
-  /// is a number in the bits that the shift clears.
+  /// (x >> n) + y is the high word of (x << 32 - n) plus y, with the sign or zeros above x. (x >> n) | y is as well if
+  /// y is a constant within the bits that the shift clears.
   bool addShifted(const std::vector<Operand>& terms, const Operand& result) {
     if (terms.size() != 2) return false;
     const bool isUniform = outer_.op == Op::UIADD3;
@@ -122,8 +122,7 @@ class Joiner {
     return false;
   }
 
-  /// A word of a pair that is shifted, or a rotated word, plus y: the high word of the pair that is shifted to the
-  /// left.
+  /// A word of a shifted pair, or a rotated word, plus y: the high word of the pair shifted to the left.
   bool addFunnelShift(Instr& shift, const Operand& addend, const Operand& result) {
     if (outer_.op != Op::IADD3 || isa::modAs<isa::ShiftType>(shift, Mod::ShiftType) != isa::ShiftType::U32)
       return false;
@@ -137,7 +136,8 @@ class Joiner {
     return become(Op::LEA_HI, operands, {}, &shift, "combined a funnel shift and an addition");
   }
 
-  /// The register whose sign fills this word, if it still has that value here, and what computes the sign.
+  /// The register whose sign fills this word, if it still has that value here, and the instruction that computes the
+  /// sign.
   std::pair<Operand, Instr*> signSource(const Operand& word) const {
     if (!isPlainRegister(word) || !word.isReg(File::R)) return {};
     Instr* shift = function_.singleDef(word.reg);
@@ -153,7 +153,7 @@ class Joiner {
     return computesTheSameAt(*shift, outer_, kFarthest) ? std::pair{value, shift} : std::pair<Operand, Instr*>{};
   }
 
-  /// Takes the sign of a word from the word itself; what computed it goes with its last reader.
+  /// Uses the sign of the word directly; the instruction that computed it is deleted with its last use.
   bool becomeSigned(const Operand& value, Instr* shift, const Operand& addend, const Operand& left,
                     const Operand& carry) {
     constexpr Op kOp = Op::LEA_HI_X_SX32;
@@ -167,13 +167,13 @@ class Joiner {
     return true;
   }
 
-  /// The upper word of a 64-bit sum with a signed word.
+  /// Joins the upper word of a 64-bit sum with a sign-extended word.
   bool addSign() {
     constexpr unsigned kCarry = 6, kSecondCarry = 7;
     if (!isUnused(outer_.op_(1).value()) || !isUnused(outer_.op_(2).value())) return false;
     const Operand second = outer_.op_(kSecondCarry).value();
     if (!second.isNone() && !(second.isZeroReg() && second.inverted())) return false;
-    // Here the complement of the zero register is a term: all ones.
+    // Here the inverted zero register is a term: all ones.
     std::vector<Operand> terms;
     for (unsigned i = 3; i < 6; ++i)
       if (!outer_.op_(i).isZeroReg() || outer_.op_(i).inverted()) terms.push_back(outer_.op_(i).value());
@@ -187,7 +187,7 @@ class Joiner {
     return false;
   }
 
-  /// The upper word of a 64-bit sum with a signed word that is scaled.
+  /// Joins the upper word of a 64-bit sum with a scaled sign-extended word.
   bool addScaledSign() {
     constexpr unsigned kLow = 2, kAddend = 3, kHigh = 4, kLeft = 5, kCarry = 6;
     if (!isUnused(outer_.op_(1).value())) return false;
@@ -205,7 +205,7 @@ class Joiner {
 
   static bool isZero(const Operand& o) { return o.isZeroReg() || (o.isImm() && o.imm == 0); }
 
-  /// max(min(a, b), 0), or min(max(a, 0), b) for a number b that is not negative.
+  /// max(min(a, b), 0), or min(max(a, 0), b) for a constant b that is not negative.
   bool limitFromBelow() {
     if (!isOfSignedWords(outer_) || isa::getMod(outer_.op, outer_.mods, Mod::Relu) != 0) return false;
     const Operand least = Operand::pt(), largest = Operand::pt().notted();
@@ -231,7 +231,7 @@ class Joiner {
     return false;
   }
 
-  /// The sum wraps, as ptxas lets it.
+  /// A minimum or maximum of a sum. The sum wraps, as ptxas assumes.
   bool addAndLimit() {
     if (!isOfSignedWords(outer_)) return false;
     for (unsigned slot : {kA, kB}) {
@@ -252,8 +252,8 @@ class Joiner {
 
   // --- pairs of registers (sm_120)
 
-  /// An operand of the low word and the one of the high word that stand for a pair, as that of an operation on pairs;
-  /// none if they do not. What is negated in the low word is inverted in the high one.
+  /// The pair operand for an operand of the low word and one of the high word; none if they do not form a pair. An
+  /// operand that is negated in the low word is inverted in the high one.
   Operand pairOf(const Operand& low, const Operand& high) const {
     if (low.isImm() || low.isZeroReg())
       return high.isZeroReg() && !high.inverted() && !low.neg() && low.imm >= 0 ? low : Operand();
@@ -265,7 +265,8 @@ class Joiner {
     return isAlignedPart(function_, pair) ? pair : Operand();
   }
 
-  /// What computes the predicate for this instruction alone, above it in its block, as its first result.
+  /// The definition of a predicate that only this instruction uses, if it is earlier in the same block and the
+  /// predicate is its first result.
   Instr* lowWordOf(const Operand& carry, Op op) const {
     constexpr std::size_t kNames = 2; // its definition and this use
     if (!carry.isVirtual() || carry.inverted() || outer_.isGuarded()) return nullptr;
@@ -275,7 +276,7 @@ class Joiner {
     return isAlone && computesTheSameAt(*low, outer_, kFarthest) ? low : nullptr;
   }
 
-  /// Both words of a sum of two pairs, of which nobody wants the carry.
+  /// Joins both words of a sum of two pairs whose carry-out is unused.
   bool addPairs() {
     constexpr unsigned kCarry = 6, kSecondCarry = 7, kTerms = 3;
     const Operand carry = outer_.op_(kCarry).value(), second = outer_.op_(kSecondCarry).value();
@@ -298,7 +299,7 @@ class Joiner {
     return false;
   }
 
-  /// A comparison of the low words, and one of the high words that goes on with it.
+  /// Joins a comparison of the low words and the comparison of the high words that continues it.
   bool comparePairs() {
     constexpr unsigned kOtherResult = 1, kLeft = 2, kRight = 3, kCondition = 4, kCarry = 5;
     Instr* low = lowWordOf(outer_.op_(kCarry).value(), Op::ISETP);
@@ -322,7 +323,7 @@ class Joiner {
                   low, "compared both words at once");
   }
 
-  /// Both words are chosen by one condition.
+  /// Joins two selects of both words by one condition.
   bool choosePairs() {
     constexpr unsigned kCondition = 3;
     const Operand result = outer_.op_(0).value();
@@ -367,7 +368,7 @@ class Joiner {
 } // namespace
 
 bool mayJoinPairs(ori::Function& function, const PhaseContext& context) {
-  // Adjacent registers for all words at once: not where that may be what makes values spill.
+  // Pairs need adjacent registers for all words at the same time: avoid this where it might cause spills.
   constexpr unsigned kMostLive = 208;
   return isa::existsOn(context.target, Op::IADD_64, isa::makeInst(Op::IADD_64).mods) &&
          function.analyses().pressure().maximum()[static_cast<std::size_t>(File::R)] <= kMostLive;

@@ -19,7 +19,7 @@ enum class KnobType : std::uint8_t { Bool, Int, Text };
 
 struct KnobInfo {
   std::string_view name;
-  unsigned number; ///< in the literature; 0 = ours
+  unsigned number; ///< in the literature; 0: a knob of orias only
   KnobType type;
   std::int64_t defaultValue;
   std::int64_t lowest;
@@ -37,19 +37,20 @@ class Knobs {
 
   std::int64_t get(Knob knob) const { return values_[static_cast<std::size_t>(knob)]; }
   bool enabled(Knob knob) const { return get(knob) != 0; }
-  /// The value of a Text knob: names with commas between them.
+  /// The value of a Text knob: names separated by commas.
   const std::string& text(Knob knob) const { return texts_[static_cast<std::size_t>(knob)]; }
   /// Whether a Text knob lists the name.
   bool lists(Knob knob, std::string_view name) const;
 
   /// Sets a knob by its name or its number. Case and dashes in names do not matter: "remat-iv" is RematIv. Throws
-  /// orias::Error when there is no such knob (naming the nearest one), or when the value is not of its type or out of
-  /// its range.
+  /// orias::Error if there is no such knob (with the nearest name), or if the value has the wrong type or is out of
+  /// range.
   void set(std::string_view nameOrNumber, std::string_view value);
-  /// "NAME=VALUE", the form of --knob. Text without '=' is one more name for the Text knob that was set last. Throws
-  /// orias::Error.
+  /// Sets a knob from "NAME=VALUE", the form of --knob. Text without '=' is one more name for the Text knob that was
+  /// set last. Throws orias::Error.
   void setFromText(std::string_view assignment);
-  /// Many assignments separated by new lines or commas; '#' starts a comment. The form of --knobs-file and ORIAS_KNOBS.
+  /// Sets knobs from many assignments separated by new lines or commas; '#' starts a comment. The form of --knobs-file
+  /// and ORIAS_KNOBS.
   void setFromList(std::string_view text);
 
   /// The table of --list-knobs.

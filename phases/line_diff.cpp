@@ -17,8 +17,8 @@ std::vector<std::string_view> lines(std::string_view text) {
   return out;
 }
 
-/// The furthest-reaching paths of Myers' greedy algorithm ("An O(ND) Difference Algorithm and Its Variations", 1986),
-/// up to a bound on the number of differences; past it everything in between counts as changed.
+/// Myers' greedy algorithm with furthest-reaching paths ("An O(ND) Difference Algorithm and Its Variations", 1986), up
+/// to a bound on the number of differences. Above it all lines in between count as changed.
 constexpr int kMostDifferences = 2000;
 
 } // namespace

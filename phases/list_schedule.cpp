@@ -69,7 +69,7 @@ std::vector<unsigned> pathLengths(std::span<ori::Instr* const> region, const Dep
                                   const isa::Target& target) {
   std::vector<unsigned> length(region.size(), 0);
   for (std::uint32_t n = static_cast<std::uint32_t>(region.size()); n-- > 0;) {
-    // What nobody in the region waits for may be waited for behind it.
+    // A result without a use in the region may be awaited after it.
     const isa::LatencyClass c = isa::latencyClassOf(region[n]->op, region[n]->mods);
     length[n] = graph.successors(n).empty() ? target.expectedLatency(c) : 1;
     for (const Dependence& d : graph.successors(n))
@@ -85,7 +85,7 @@ template <typename F> void forEachTouch(const ori::Instr& instr, const isa::Targ
                     target, f);
 }
 
-/// Cycles of a block that are counted back from its end: what is older has arrived.
+/// How many cycles before the end of a block are considered: earlier results have arrived.
 constexpr unsigned kMostBack = 512;
 
 } // namespace
@@ -97,7 +97,7 @@ Arrivals arrivalsAt(const ori::Function& function, const ori::Loops& loops, std:
   if (loop == ori::kNoId) return arrivals;
   for (ori::BlockId p : predecessors) {
     if (!loops.contains(loop, p)) continue;
-    std::set<std::pair<isa::File, std::uint32_t>> touched; // behind the instruction: who touched it has waited
+    std::set<std::pair<isa::File, std::uint32_t>> touched; // accessed later, so already awaited
     unsigned back = 0;
     for (const ori::Instr* instr = function.block(p)->last; instr && back < kMostBack; instr = instr->prev, ++back) {
       const unsigned latency = target.expectedLatency(isa::latencyClassOf(instr->op, instr->mods));
@@ -141,7 +141,7 @@ std::vector<std::uint32_t> orderByLatency(std::span<ori::Instr* const> region, c
   }
   std::vector<std::uint32_t> sequence;
   sequence.reserve(region.size());
-  std::array<unsigned, 16> pipeFree{}; // by pipe: when it takes the next one
+  std::array<unsigned, 16> pipeFree{}; // by pipe: when it can accept the next instruction
   for (unsigned now = 0; sequence.size() < region.size();) {
     while (!waiting.empty() && earliest[waiting.top()] <= now) {
       ready.push(waiting.top());
@@ -151,7 +151,8 @@ std::vector<std::uint32_t> orderByLatency(std::span<ori::Instr* const> region, c
       now = earliest[waiting.top()];
       continue;
     }
-    // A busy pipe passes its turn to a few others; if all are busy, the most urgent one waits.
+    // If the pipe of the most urgent instruction is busy, a few others are tried. If all are busy, the most urgent one
+    // waits.
     std::vector<std::uint32_t> passed;
     std::uint32_t chosen = ready.top();
     constexpr std::size_t kLookAhead = 8;

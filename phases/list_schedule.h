@@ -13,7 +13,7 @@
 
 namespace orias::phases {
 
-/// Regions are cut at this many instructions. Values that live across a cut count in both parts, in any order.
+/// Regions are cut at this many instructions. Values that are live across a cut count in both parts, in any order.
 inline constexpr std::size_t kMaxRegion = 16384;
 
 /// A scheduling region: the instructions of a block between pinned instructions.
@@ -23,8 +23,8 @@ struct BlockRegion {
   ori::Instr* next = nullptr; ///< the first instruction after it; null at the end of the block
 };
 
-/// Pseudo instructions that issue nothing and stay before the same instruction when that moves. While
-/// an object of this class lives, they are out of the block.
+/// Pseudo instructions that issue nothing and remain before the same instruction when that moves. They are removed from
+/// the block during the lifetime of this object.
 class ScheduleMarks {
  public:
   ScheduleMarks(ori::Function& function, ori::Block& block);
@@ -40,29 +40,29 @@ class ScheduleMarks {
 
 /// The regions of a block with at least two instructions, in order.
 std::vector<BlockRegion> regionsOf(ori::Block& block);
-/// Puts the instructions of a region into this order of indices; true if anything moves. Of neighbouring regions the
-/// first has to be reordered first.
+/// Reorders the instructions of a region by these indices; true if anything moves. Of adjacent regions the first must
+/// be reordered first.
 bool reorder(ori::Function& function, const BlockRegion& region, std::span<const std::uint32_t> order);
 
-/// Given a region and its graph, an order of its nodes that respects the graph; an empty one leaves the region alone.
+/// Given a region and its graph, returns an order of its nodes that respects the graph; an empty one leaves the region
+/// unchanged.
 using OrderRegion = std::function<std::vector<std::uint32_t>(std::span<ori::Instr* const>, const DependenceGraph&)>;
 
-/// Reorders every region of a block. True when anything moved.
+/// Reorders every region of a block. True if anything moved.
 bool scheduleBlock(ori::Function& function, ori::Block& block, const isa::Target& target, const OrderRegion& order);
 
 /// For each node the cycles from its issue to the end of the longest chain that it starts.
 std::vector<unsigned> pathLengths(std::span<ori::Instr* const> region, const DependenceGraph& graph,
                                   const isa::Target& target);
 
-/// Registers with results in flight at the start of a block, by file and index, with the cycles until they
-/// are there.
+/// Registers with results in flight at the start of a block, by file and index, with the cycles until they arrive.
 using Arrivals = std::map<std::pair<isa::File, std::uint32_t>, unsigned>;
-/// Those that the blocks right before leave that are in the same loop; nothing outside loops. For physical registers.
+/// The arrivals from the predecessors of the block in the same loop; none outside loops. For physical registers.
 Arrivals arrivalsAt(const ori::Function& function, const ori::Loops& loops, std::span<const ori::BlockId> predecessors,
                     ori::BlockId block, const isa::Target& target);
 
-/// The order that issues, in each cycle, the ready instruction with the longest path; the earlier one when two are
-/// alike. An access to a register of `arrivals` waits for it.
+/// The schedule that issues, in each cycle, the ready instruction with the longest path; the earlier one if two are
+/// equal. An access to a register of `arrivals` waits for it.
 std::vector<std::uint32_t> orderByLatency(std::span<ori::Instr* const> region, const DependenceGraph& graph,
                                           const isa::Target& target, const Arrivals& arrivals = {});
 

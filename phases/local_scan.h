@@ -23,17 +23,17 @@ inline bool writes(const ori::Instr& instr, const isa::Operand& reg) {
   return false;
 }
 
-/// A virtual register of a file as it is: no sign, no half.
+/// A virtual register of a file without modifiers such as a sign or a half.
 inline bool isPlainRegister(const isa::Operand& o, isa::File file) {
   return o.isReg(file) && o.isVirtual() && !o.isZeroReg() &&
          (o.flags & ~isa::Operand::kLastUse) == isa::Operand::kVirtual && o.half == isa::Operand::Half::None;
 }
-/// The same of the files whose values belong to a lane.
+/// The same for the files with a value per lane.
 inline bool isPlainRegister(const isa::Operand& o) {
   return isPlainRegister(o, isa::File::R) || isPlainRegister(o, isa::File::P);
 }
 
-/// Whether an instruction is before another one in the same block, or is it.
+/// Whether the first instruction is before the second in the same block, or is the same.
 inline bool isBefore(const ori::Instr& first, const ori::Instr& second) {
   if (first.block != second.block) return false;
   const ori::Instr* at = &second;
@@ -48,11 +48,11 @@ inline bool isAlignedPart(const ori::Function& function, const isa::Operand& o) 
   return o.sub % align == 0 && function.vreg(o.reg).align % align == 0;
 }
 
-/// The same operation of the same values, into registers of the same shape.
+/// Whether two instructions are the same operation on the same values, with results of the same shape.
 bool isSameOperation(const ori::Function& function, const ori::Instr& a, const ori::Instr& b);
 
-/// Whether the instruction, which is earlier in the block, has the same result right before `at`: nothing in
-/// between writes what it reads. Looks at so many instructions; false when there are more.
+/// Whether the instruction, which is earlier in the block, would have the same result right before `at`: nothing in
+/// between writes its sources. False if more than `mostInstructions` are in between.
 bool computesTheSameAt(const ori::Instr& instr, const ori::Instr& at, unsigned mostInstructions);
 
 /// The number of operands that refer to the register; stops at `most` + 1.

@@ -24,13 +24,13 @@ using ori::VRegId;
 
 namespace {
 
-/// Issue slots of an arm: as many as phase 63 allows for a uniform branch.
+/// The most issue slots of an arm: as many as phase 63 allows for a uniform branch.
 constexpr unsigned kMostSlots = 6;
 
-/// A block that a branch skips.
+/// A block that a branch may skip.
 struct Arm {
   Block *head, *block, *join;
-  bool isTaken; ///< the branch leads to it, and falls through to the join
+  bool isTaken; ///< the branch is taken to this block, and falls through to the join
 };
 
 class ArmPredicator {
@@ -42,7 +42,7 @@ class ArmPredicator {
     std::vector<Arm> arms;
     for (LoopId id = 0; id < loops_.all().size(); ++id) {
       const std::vector<Arm> found = armsOf(id);
-      // Each leaves its join behind, which is merged with its head.
+      // Each arm leaves its join, which is merged into its head.
       if (!found.empty() && loops_.loop(id).blockCount == 1 + 2 * found.size())
         arms.insert(arms.end(), found.begin(), found.end());
     }
@@ -70,8 +70,8 @@ class ArmPredicator {
     return arms;
   }
 
-  /// Whether a block leads to the join only, which only the block and its head lead to, and may be executed in all
-  /// lanes.
+  /// Whether the block is an arm: it leads only to the join, the join has no other predecessors than the block and its
+  /// head, and its instructions may be executed in all lanes.
   bool isArm(const Block& block, const Block& head, const Block& join) const {
     if (&block == &join || &block == &head || &join == &head || cfg_.predecessors(block.id).size() != 1 ||
         cfg_.predecessors(join.id).size() != 2 || cfg_.successors(block.id).size() != 1 ||

@@ -4,9 +4,9 @@
 
 namespace orias::phases {
 
-/// In innermost loops, short arms that only compute become straight code before SSA form: they are executed in all
-/// lanes, into registers of their own, and SEL takes their results under the condition of the branch. Phase 63 would do
-/// so later, but phase 22 overlaps the iterations of loops of one block only. True when something changed.
+/// In innermost loops, converts short arms that only compute to straight-line code before SSA form: they are executed
+/// in all lanes, into new registers, and SEL takes their results under the condition of the branch. Phase 63 would do
+/// so later, but phase 22 overlaps only iterations of loops of one block. True if something changed.
 bool predicateLoopArms(ori::Function& function, PhaseContext& context);
 
 } // namespace orias::phases

@@ -23,7 +23,7 @@ std::optional<std::uint32_t> numberOf(const Operand& o) {
   return std::nullopt;
 }
 
-/// The number that a register is set to, too.
+/// The constant value of an operand, or of the register that it refers to.
 std::optional<std::uint32_t> numberBehind(const Definitions& definitions, const Operand& o) {
   if (const auto number = numberOf(o)) return number;
   const ori::Function& function = definitions.function();
@@ -32,7 +32,7 @@ std::optional<std::uint32_t> numberBehind(const Definitions& definitions, const 
   return def ? numberSetBy(*def) : std::nullopt;
 }
 
-/// Sets `next`, `step` and `by` of a counter whose value and next value are known; false when it is none.
+/// Sets `next`, `step` and `by` of a counter whose value and next value are known; false if it is not a counter.
 bool findStep(const Definitions& definitions, const ori::Loops& loops, LoopId loop, Counter& counter) {
   Instr* step = definitions.single(counter.next.reg);
   if (!step || step->isGuarded() || !loops.contains(loop, step->block->id)) return false;
@@ -57,7 +57,7 @@ bool findStep(const Definitions& definitions, const ori::Loops& loops, LoopId lo
   return own == 1;
 }
 
-/// How often a lane comes to the test, and what is compared last; nothing when that is not known.
+/// Computes how often a lane reaches the test, and the value compared last; leaves them empty if unknown.
 void countRounds(CounterTest& test, std::uint32_t first, std::uint32_t by, std::uint32_t limit) {
   const isa::ICmp stay = test.stay;
   const bool isSigned = test.isSigned;
@@ -86,7 +86,7 @@ void countRounds(CounterTest& test, std::uint32_t first, std::uint32_t by, std::
   const std::int64_t way = isUp ? end - number(start) : number(start) - end, length = isUp ? step : -step;
   const std::int64_t more = way <= 0 ? 0 : (way + length - 1) / length;
   const std::int64_t last = number(start) + more * step;
-  if (last < lowest || last > highest) return; // the counter comes around
+  if (last < lowest || last > highest) return; // the counter wraps around
   test.rounds = more + 1;
   test.lastTested = static_cast<std::uint32_t>(last);
 }
@@ -100,7 +100,8 @@ Definitions::Definitions(ori::Function& function) : function_(&function), first_
         for (const ori::Operand& o : instr.ops())
           if (o.isDef && o.isReg() && o.isVirtual()) f(instr, o);
   };
-  // Counted one place further on, the sums are where each register's begin; filling moves them up to where they end.
+  // Counting with an offset of two makes each sum the start of a register's entries. Filling then advances it to their
+  // end.
   forEach([&](Instr&, const ori::Operand& o) { ++first_[o.reg + 2]; });
   for (std::size_t i = 2; i < first_.size(); ++i)
     first_[i] += first_[i - 1];

@@ -11,8 +11,8 @@
 
 namespace orias::phases {
 
-/// Who writes which registers of a function, as it is when this is made. Function::forEachDef walks over all uses as
-/// well, which for a register that each loop reads would be one walk over the function for each loop.
+/// The definitions of each register of a function; a snapshot. Function::forEachDef walks over all uses as well: for a
+/// register that each loop reads, that would be one walk over the function for each loop.
 class Definitions {
  public:
   struct Definition {
@@ -22,12 +22,12 @@ class Definitions {
 
   explicit Definitions(ori::Function& function);
   ori::Function& function() const { return *function_; }
-  /// Those of a register; none of one that is newer than this.
+  /// The definitions of a register; none for registers created later.
   std::span<const Definition> of(ori::VRegId reg) const {
     if (reg + 1 >= first_.size()) return {};
     return {all_.data() + first_[reg], all_.data() + first_[reg + 1]};
   }
-  /// The only one of a register, or null.
+  /// The only definition of a register, or null.
   ori::Instr* single(ori::VRegId reg) const { return of(reg).size() == 1 ? of(reg)[0].instr : nullptr; }
 
  private:
@@ -39,18 +39,18 @@ class Definitions {
 /// The constant that an unguarded instruction writes to a 32-bit register.
 std::optional<std::uint32_t> numberSetBy(const ori::Instr& instr);
 
-/// A result that is discarded.
+/// Whether a result is discarded.
 bool isUnusedResult(const isa::Operand& result);
 
-/// An operand that names all of a register of file R, without marks.
+/// Whether an operand is a whole register of file R, without modifiers.
 bool isWholeRegister(const ori::Function& function, const isa::Operand& operand);
 
-/// In SSA form: an immediate, a constant at a known address, or a register that is defined outside the loop, or set to
-/// numbers.
+/// In SSA form: whether the operand is an immediate, a constant at a known address, or a register that is defined
+/// outside the loop or set to constants.
 bool isSameInEachRound(const Definitions& definitions, const ori::Loops& loops, ori::LoopId loop,
                        const isa::Operand& operand);
 
-/// Such an operand for an instruction in the preheader: constants set in the loop are set there again.
+/// The operand for use in the preheader: constants that are set in the loop are set there again.
 isa::Operand inFrontOf(const Definitions& definitions, const ori::Loops& loops, ori::LoopId loop, ori::Builder& front,
                        const isa::Operand& operand);
 
@@ -58,26 +58,26 @@ isa::Operand inFrontOf(const Definitions& definitions, const ori::Loops& loops, 
 struct Counter {
   isa::Operand value;                ///< in the iteration: the result of a phi of the header, or of one for each word
   isa::Operand next;                 ///< in the next iteration
-  ori::Instr* step = nullptr;        ///< IADD3 or IADD64: makes `next` of `value`
+  ori::Instr* step = nullptr;        ///< IADD3 or IADD64: computes `next` from `value`
   std::array<isa::Operand, 2> first; ///< the initial words
   std::optional<std::uint32_t> by;   ///< the step, if it is constant
 };
 
-/// The induction variables of a loop with one entry and one back edge, in the order of the phis.
+/// The induction variables of a loop with one entry and one backedge, in the order of the phis.
 std::vector<Counter> findCounters(const Definitions& definitions, const ori::Loops& loops, ori::LoopId loop,
                                   ori::BlockId from);
 
-/// A comparison of a counter with something that stays the same, which alone decides whether a lane leaves the loop at
-/// a block that each iteration executes.
+/// A comparison of a counter with a loop-invariant value that alone decides whether a lane leaves the loop, at a block
+/// that each iteration executes.
 struct CounterTest {
   ori::Instr* compare = nullptr;
   ori::Instr* branch = nullptr;
   bool comparesNext = false;     ///< the value of the next iteration is compared
-  bool leavesWhenTaken = false;  ///< and not when the branch falls through
-  isa::ICmp stay = isa::ICmp::F; ///< holds while a lane stays
+  bool leavesWhenTaken = false;  ///< otherwise it leaves by the fall-through
+  isa::ICmp stay = isa::ICmp::F; ///< the comparison that holds while a lane stays in the loop
   bool isSigned = false;
-  std::optional<std::int64_t> rounds;      ///< how often a lane comes to the test, where that is known
-  std::optional<std::uint32_t> lastTested; ///< the counter that is compared then
+  std::optional<std::int64_t> rounds;      ///< how often a lane reaches the test, if known
+  std::optional<std::uint32_t> lastTested; ///< the counter value compared last
 };
 
 /// The exit test that `compare` is part of; empty if it is not one.
@@ -85,9 +85,8 @@ std::optional<CounterTest> testOf(const Definitions& definitions, const ori::Loo
                                   const ori::DomTree& dominators, ori::LoopId loop, const Counter& counter,
                                   ori::Instr& compare);
 
-/// Whether the final value of the induction variable is known: the limit, if the test is for
-/// equality, or where the step is 1 or -1 in the direction of the limit (but the first one where that is beyond), or a
-/// number.
+/// Whether the final value of the induction variable is known: a constant; the limit, if the test is for equality; or
+/// the limit if the step is 1 or -1 towards it (then the initial value if that is already past the limit).
 bool endsInOrder(const CounterTest& test, const Counter& counter);
 
 } // namespace orias::phases

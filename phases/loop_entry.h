@@ -8,12 +8,12 @@
 
 namespace orias::phases {
 
-/// The source of the only entry edge of a loop, or kNoId. Hoisted code goes there, or onto that edge.
+/// The source of the only entry edge of a loop, or kNoId. Hoisted code is placed there, or on that edge.
 ori::BlockId onlyEntry(const ori::Loops& loops, const ori::Cfg& cfg, ori::LoopId loop);
 
-/// For each entry edge of a loop, as (source, header), the block that serves as its preheader: the source if
-/// that leads nowhere else, or a new one on the edge. All at once, since each change of the layout takes as long as the
-/// function is.
+/// For each entry edge of a loop, as (source, header), the block that serves as its preheader: the source if it has no
+/// other successor, or a new one on the edge. All in one call, since each change of the layout takes time linear in the
+/// function's size.
 std::vector<ori::Block*> placesInFront(ori::Function& function, const ori::Cfg& cfg,
                                        std::span<const ori::EdgeIds> entries);
 

@@ -18,15 +18,15 @@ using ori::BlockId;
 using ori::Instr;
 using ori::LoopId;
 
-/// Instructions of a header that are copied at most.
+/// The most header instructions that are copied.
 constexpr unsigned kMostCopied = 24;
 
 /// A loop that begins with its test.
 struct Candidate {
   Block* header = nullptr;
   Block* latch = nullptr;
-  Block* body = nullptr; ///< where the header goes on
-  Block* exit = nullptr; ///< where it leaves
+  Block* body = nullptr; ///< the successor of the header in the loop
+  Block* exit = nullptr; ///< the successor of the header outside the loop
 };
 
 class Rotator {
@@ -38,7 +38,7 @@ class Rotator {
     if (!loops_.isReducible()) return false;
     isTouched_.assign(function_.blockIdCount(), false);
     std::vector<Candidate> candidates;
-    // Inner loops first: they stand behind the loops around them.
+    // Inner loops first: they follow the loops around them.
     for (LoopId loop = static_cast<LoopId>(loops_.all().size()); loop-- > 0;)
       if (const std::optional<Candidate> candidate = find(loop)) {
         candidates.push_back(*candidate);
@@ -61,15 +61,15 @@ class Rotator {
     found.latch = function_.block(loop.latches[0]);
     const Instr* branch = ori::plainBranch(*found.header);
     if (!branch || !branch->isGuarded() || found.header->fallthrough == ori::kNoId) return std::nullopt;
-    if (cfg_.successors(found.latch->id).size() != 1) return std::nullopt; // it has a test already
+    if (cfg_.successors(found.latch->id).size() != 1) return std::nullopt; // it has a test at the end already
     const auto successors = cfg_.successors(found.header->id);
     if (successors.size() != 2) return std::nullopt;
     for (BlockId s : successors)
       (loops_.contains(id, s) ? found.body : found.exit) = function_.block(s);
     if (!found.body || !found.exit || isTouched_[found.body->id] || isTouched_[found.exit->id]) return std::nullopt;
     for (BlockId p : cfg_.predecessors(loop.header))
-      if (isTouched_[p] || isTouched_[loop.header]) return std::nullopt; // its turn comes
-    // The body becomes the header: of this loop only, and there must be one.
+      if (isTouched_[p] || isTouched_[loop.header]) return std::nullopt; // left to a later iteration
+    // The body becomes the header, so it must be a block of its own with no other predecessor.
     if (cfg_.predecessors(found.body->id).size() != 1) return std::nullopt;
     unsigned size = 0;
     for (const Instr& instr : *found.header) {
@@ -90,7 +90,8 @@ class Rotator {
       if (p != c.latch->id && cfg_.isReachable(p)) entries.push_back(function_.block(p));
     for (Block* entry : entries)
       ori::redirectEdge(function_, entry, c.header, guard);
-    // What two ways lead to now would be a second back edge of a loop around.
+    // If the exit is the header of a surrounding loop, two edges from here would be two backedges of that loop: join
+    // them first.
     Block* join = nullptr;
     if (loops_.isHeader(c.exit->id)) {
       join = function_.newBlock();
@@ -112,7 +113,7 @@ class Rotator {
     function_.setLayout(std::move(order));
   }
 
-  /// Turns a condition round, so that lanes that stay take the branch.
+  /// Inverts a condition, so that lanes that stay in the loop take the branch.
   void branchToStay(Block* header, const Block* body) {
     if (header->fallthrough != body->id) return;
     Instr* branch = header->last;
@@ -128,17 +129,17 @@ class Rotator {
   PhaseContext& context_;
   const ori::Cfg& cfg_;
   const ori::Loops& loops_;
-  std::vector<bool> isTouched_; ///< by block: a rotation that has been decided changes its edges
+  std::vector<bool> isTouched_; ///< by block: a pending rotation changes its edges
 };
 
 } // namespace
 
 bool rotateLoops(ori::Function& function, PhaseContext& context) {
-  // Each round rotates the loops that do not touch; none is rotated twice, as it has its test at the bottom then.
+  // Each iteration rotates loops that do not share blocks. None is rotated twice, as its test is at the bottom then.
   bool changed = false;
   while (Rotator(function, context).run())
     changed = true;
-  if (changed) ori::mergeBlocks(function); // the test is the end of the body's last block
+  if (changed) ori::mergeBlocks(function); // the test becomes the end of the body's last block
   return changed;
 }
 

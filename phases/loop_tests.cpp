@@ -19,7 +19,7 @@ namespace {
 
 constexpr unsigned kFirst = 2, kSecond = 3, kChained = 5; // slots of ISETP and ISETP_EX
 
-/// What sets a predicate last before an instruction of the same block, if it compares integers.
+/// The last instruction before `instr` in its block that sets the predicate, if it compares integers.
 Instr* comparisonBefore(const Instr& instr, ori::VRegId predicate) {
   Instr* writer = writerBefore(instr, predicate);
   return writer && (writer->op == Op::ISETP || writer->op == Op::ISETP_EX) ? writer : nullptr;
@@ -32,7 +32,8 @@ class Orienter {
   bool run() {
     bool changed = false;
     for (LoopId loop = 0; loop < loops_.all().size(); ++loop) {
-      // Most such loops are not unrolled, and phase 74 finds a uniform place for both operands as they are.
+      // Most loops that synchronize are not unrolled, and phase 74 can make both operands uniform in their present
+      // order.
       if (synchronizes(function_, loops_, loop)) continue;
       for (const auto& [from, to] : loops_.exits(loop)) {
         const Instr* branch = ori::plainBranch(*function_.block(from));
@@ -56,7 +57,7 @@ class Orienter {
     return true;
   }
 
-  /// A plain register that stays the same comes first, and one that changes second.
+  /// Whether the first operand is a loop-invariant plain register and the second one changes.
   bool isTurned(LoopId loop, const Instr& compare) {
     const ori::Operand &first = compare.op_(kFirst), &second = compare.op_(kSecond);
     const auto isPlain = [](const ori::Operand& o) {
@@ -89,7 +90,7 @@ class Orienter {
   ori::Function& function_;
   const ori::Loops& loops_;
   LoopId noted_ = ori::kNoId;
-  std::vector<LoopId> lastLoop_; ///< by register: the last loop looked at that writes it
+  std::vector<LoopId> lastLoop_; ///< by register: the last examined loop that writes it
 };
 
 } // namespace

@@ -4,9 +4,8 @@
 
 namespace orias::phases {
 
-/// Exchanges the operands of comparisons on which loops end, so that what changes in the loop is the first and the
-/// limit the second, where phases 21, 22 and 59 look for them. Loops that synchronize stay. True when something
-/// changed.
+/// Swaps the operands of loop exit comparisons, so that the value that changes in the loop is the first and the limit
+/// the second, as phases 21, 22 and 59 expect. Loops that synchronize are left alone. True if something changed.
 bool orientLoopTests(ori::Function& function);
 
 } // namespace orias::phases

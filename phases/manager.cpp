@@ -19,7 +19,7 @@ namespace orias::phases {
 
 namespace {
 
-/// "013-GeneralOptimizeEarly", "037b-...", "M06-..."; sorts like the numbers.
+/// Returns for example "013-GeneralOptimizeEarly", "037b-...", "M06-..."; sorts like the numbers.
 std::string fileStem(std::string_view number, std::string_view name) {
   const bool isOfModule = number.front() == 'M';
   if (isOfModule) number.remove_prefix(1);
@@ -32,7 +32,7 @@ std::string fileStem(std::string_view number, std::string_view name) {
 }
 
 void writeDumpFile(const PipelineOptions& options, const std::string& fileName, const std::string& text) {
-  std::error_code ignored; // a folder that cannot be made shows when the file is written
+  std::error_code ignored; // a failure shows when the file is written
   std::filesystem::create_directories(options.dumpDir, ignored);
   const std::string path = fmt::format("{}/{}", options.dumpDir, fileName);
   std::ofstream file(path, std::ios::binary);
@@ -54,7 +54,7 @@ bool contains(const std::vector<const PhaseInfo*>& list, const PhaseInfo* phase)
   return std::find(list.begin(), list.end(), phase) != list.end();
 }
 
-/// The phases of functions among those that are named.
+/// The function phases among the given names.
 std::vector<const PhaseInfo*> resolve(const std::vector<std::string>& names) {
   std::vector<const PhaseInfo*> out;
   for (const std::string& name : names) {
@@ -118,8 +118,8 @@ PhaseManager::PhaseManager(const PipelineOptions& options) : options_(options) {
     swapPhases(options.swapped[i], options.swapped[i + 1]);
 }
 
-/// Exchanges two phases. A phase that the code needs changes its form (SSA form, whole or split pairs, registers), so
-/// none may be moved or passed.
+/// Swaps two phases. Mandatory phases change the form of the code (SSA form, whole or split pairs, registers), so none
+/// may be moved, and no phase may be moved across one.
 void PhaseManager::swapPhases(const std::string& first, const std::string& second) {
   const auto positionOf = [&](const std::string& name) {
     if (const ModulePhase* phase = findModulePhase(name))
@@ -137,7 +137,7 @@ void PhaseManager::swapPhases(const std::string& first, const std::string& secon
   std::iter_swap(a, b);
 }
 
-/// Times a phase, dumps around it, and verifies on exit.
+/// Times a phase, writes dumps before and after it, and verifies on exit.
 class PhaseManager::PhaseScope {
  public:
   PhaseScope(PhaseManager& manager, const Plan& plan, ori::Function& function, PhaseContext& context)
@@ -153,7 +153,7 @@ class PhaseManager::PhaseScope {
     const bool isTimed = manager_.options_.timePhases;
     const auto start = isTimed ? threadTime() : std::chrono::nanoseconds{};
     bool changed = plan_.phase->run(function_, context_);
-    if (changed) function_.noteValueChange(); // of modifiers, too, which nothing else may have counted
+    if (changed) function_.noteValueChange(); // also for changed modifiers, which are not counted otherwise
     manager_.times_.push_back({plan_.phase, isTimed ? threadTime() - start : start, changed});
     if (manager_.options_.afterPhase) manager_.options_.afterPhase(*plan_.phase, function_, changed);
     if (manager_.options_.printChanged && changed) showChanges();

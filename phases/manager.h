@@ -21,24 +21,24 @@ struct PipelineOptions {
   std::vector<std::string> disabled;
   std::vector<std::string> swapped; ///< the 1st runs in place of the 2nd and vice versa, the 3rd of the 4th, ...
   std::string startFrom;            ///< the phases before this one do not run
-  /// Verify after every phase, and compare each kept analysis that a phase asks for with a new one; a failure throws
-  /// InternalError, that of a phase with the dump from before.
+  /// Verify after every phase, and compare each cached analysis that a phase requests with a newly computed one. A
+  /// failure throws InternalError, which for a phase includes the dump from before it.
   bool verifyEach = false;
-  /// Measure each phase. Reading the processor's clock is a system call: a twentieth of the time of a small file.
+  /// Measure each phase. Reading the processor's clock is a system call: this takes 5% of the time of a small file.
   bool timePhases = false;
   std::function<void(const std::string&)> dump; ///< takes dump text when there is no dumpDir
-  /// Called after every phase that ran, with whether it says that it changed something; before the verifier. For tools
-  /// that look at the function between the phases; tests inject bugs through it.
+  /// Called after every phase that ran, before the verifier, with the phase's own report whether it changed something.
+  /// For tools that examine the function between phases; tests inject bugs through it.
   std::function<void(const PhaseInfo&, ori::Function&, bool changed)> afterPhase;
 };
 
 struct PhaseTime {
   const PhaseInfo* phase;
-  std::chrono::nanoseconds time{0}; ///< of the processor; 0 unless PipelineOptions::timePhases
+  std::chrono::nanoseconds time{0}; ///< processor time; 0 unless PipelineOptions::timePhases
   bool changed = false;
 };
 
-/// What the phases of one function asked of its analyses.
+/// How the phases of one function used its analyses.
 struct AnalysisUse {
   std::array<unsigned, ori::kAnalysisCount> asked{}; ///< by ori::AnalysisKind
   std::vector<ori::Analyses::Build> builds;
@@ -46,11 +46,11 @@ struct AnalysisUse {
 
 struct ModulePhaseTime {
   const ModulePhase* phase;
-  std::chrono::nanoseconds time{0}; ///< of the processor
+  std::chrono::nanoseconds time{0}; ///< processor time
 };
 
-/// Runs the pipeline on a function. Throws orias::Error for options that name unknown phases, disable one that the code
-/// needs, or swap phases that cannot change places; InternalError when a phase breaks the function.
+/// Runs the pipeline on a function. Throws orias::Error for options that name unknown phases, disable a mandatory one,
+/// or swap phases that cannot be swapped; InternalError if a phase breaks the function.
 class PhaseManager {
  public:
   explicit PhaseManager(const PipelineOptions& options);
@@ -79,19 +79,19 @@ class PhaseManager {
   AnalysisUse analysisUse_;
 };
 
-/// Does a phase of modules run with these options at this -O level?
+/// Whether a module phase runs with these options at this -O level.
 bool runsModulePhase(const PipelineOptions& options, const ModulePhase& phase, unsigned optLevel);
 
-/// Is the phase of modules named in a list of phases, by number, name or "all"?
+/// Whether a list of phases contains the module phase, by number, name or "all".
 bool namesModulePhase(const std::vector<std::string>& list, const ModulePhase& phase);
 
-/// Writes a dump around a phase of modules: to a file named after the phase and `subject` in PipelineOptions::dumpDir,
+/// Writes a dump around a module phase: to a file named after the phase and `subject` in PipelineOptions::dumpDir, or
 /// else to PipelineOptions::dump. `when` is "before" or "after"; `suffix` of the file: "ptx" or "ori". Throws
 /// orias::Error if the file cannot be written.
 void dumpModule(const PipelineOptions& options, const ModulePhase& phase, std::string_view when,
                 std::string_view subject, std::string_view suffix, const std::string& text);
 
-/// As the table of --list-phases has it.
+/// The name of a stage in the table of --list-phases.
 std::string_view stageName(Stage stage);
 
 /// The table of --list-phases.
@@ -101,8 +101,8 @@ std::string listPhases();
 std::string renderTimes(const std::vector<ModulePhaseTime>& ofModules,
                         const std::vector<std::vector<PhaseTime>>& perFunction);
 
-/// The second table of --time-phases: how often each analysis was asked for and computed, and after which phases it was
-/// out of date.
+/// The second table of --time-phases: how often each analysis was requested and computed, and which phases made it
+/// stale.
 std::string renderAnalyses(const std::vector<AnalysisUse>& perFunction);
 
 /// The lines that differ between two texts, prefixed by "-" and "+", with their block labels.

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int32_t kAnd = 0xc0; // LOP3: a & b
 
-/// Replaces one vote, or MATCH.ANY, by that of all active lanes, limited to the mask.
+/// Replaces one vote, or MATCH.ANY, by one over all active lanes, limited to the mask.
 class Limiter {
  public:
   Limiter(ori::Function& function, Instr& instr, const Operand& mask)

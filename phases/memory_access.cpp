@@ -12,7 +12,7 @@ namespace {
 
 MemoryAccess::Space spaceOf(std::string_view name) {
   using Space = MemoryAccess::Space;
-  // Asynchronous copies touch two spaces.
+  // Asynchronous copies access two spaces.
   if (name.starts_with("LDGSTS")) return Space::Generic;
   for (const std::string_view prefix : {"LDG", "STG", "ATOMG", "REDG", "SULD", "SUST", "SUATOM", "SURED"})
     if (name.starts_with(prefix)) return Space::Global;
@@ -31,7 +31,7 @@ isa::Operand registerIn(const ori::Instr& instr, int slot) {
   return operand.isReg() && !operand.isZeroReg() ? operand.value() : isa::Operand();
 }
 
-/// The width of what is moved follows from Mod::Size: rows that move matrices count something else by it.
+/// Whether Mod::Size is the number of bytes that are moved: for rows that move matrices it counts something else.
 bool movesBytes(const isa::InstrDesc& row) {
   for (const std::string_view name : {"Rd", "Rb"}) {
     const int slot = row.slotIndex(name);

@@ -345,8 +345,7 @@ class GapChoice {
         if (const std::uint32_t head = finder_.headOf(s); head != kNoIndex && candidate.isKept[head])
           together.join(g, head);
     }
-    std::vector<double> saved(life.gaps.size(),
-                              0); // by root: cost of the reloads at the references, less those at the ends of blocks
+    std::vector<double> saved(life.gaps.size(), 0); // by root: reload cost at the references, less that at block ends
     std::vector<bool> isReloaded(life.gaps.size(), false);
     for (std::uint32_t g = 0; g < life.gaps.size(); ++g)
       if (candidate.isKept[g] && life.gaps[g].before == kNoIndex && life.gaps[g].after != kNoIndex)
