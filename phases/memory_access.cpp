@@ -40,8 +40,8 @@ bool movesBytes(const isa::InstrDesc& row) {
   return false;
 }
 
-/// Reads a texture. What it returns for memory that the same kernel writes is undefined (CUDA C++ Programming Guide,
-/// Texture and Surface Memory: Read/Write Coherency).
+/// Whether this reads a texture. If the same kernel writes that memory, the result is undefined (CUDA C++ Programming
+/// Guide, Texture and Surface Memory: Read/Write Coherency).
 bool isTexture(const isa::InstrDesc& row) {
   if (row.pipe != isa::Pipe::Tex || !row.has(Flag::Load)) return false;
   for (const std::string_view prefix : {"TEX", "TLD", "TXD", "TXQ"})
@@ -84,7 +84,7 @@ const ori::Operand& slotOf(const ori::Instr& instr, std::string_view name) {
 bool mayOverlap(const MemoryAccess& a, const MemoryAccess& b, bool haveSameBases) {
   using Space = MemoryAccess::Space;
   if ((a.isReadOnly && b.isStore) || (b.isReadOnly && a.isStore)) return false;
-  // A generic address may be any of them, but for tensor memory.
+  // A generic address may be in any space except tensor memory.
   if (a.space != b.space && (a.space == Space::Tensor || b.space == Space::Tensor)) return false;
   if (a.space != b.space) return a.space == Space::Generic || b.space == Space::Generic;
   if (!a.isExact || !b.isExact || !haveSameBases) return true;

@@ -12,8 +12,8 @@ namespace {
 constexpr bool kNeeded = false, kOptional = true;
 constexpr bool kBefore = true, kAfter = false;
 
-// A line: number, name, lowest -O, highest -O, may be disabled, before or after the phases of functions, and what it
-// does or why it runs at this point. The numbers are those of the module phases of the public literature.
+// A line: number, name, lowest -O, highest -O, may be disabled, before or after the function phases, and what it does
+// or why it runs at this point. The numbers are those of the module phases of the public literature.
 constexpr ModulePhase kPhases[] = {
     {"M1", "Pretreat", 0, 4, kOptional, kBefore,
      "canonicalizes the PTX, so that later phases recognize equal expressions"},

@@ -6,22 +6,22 @@
 
 namespace orias::phases {
 
-/// A phase that works on a whole module. The library runs them (orias/compilation.cpp): most before the phases of
-/// functions, some after all functions are done.
+/// A phase that works on a whole module. The library runs them (orias/compilation.cpp): most before the function
+/// phases, some after all functions are done.
 struct ModulePhase {
   std::string_view number; ///< "M6"
   std::string_view name;
   std::uint8_t lowestO;  ///< runs at this -O level and above
-  std::uint8_t highestO; ///< and up to this one
-  bool isOptional;       ///< --disable-phase may turn it off: the code stays right without it
+  std::uint8_t highestO; ///< the highest -O level at which it runs
+  bool isOptional;       ///< --disable-phase may disable it: the code remains correct without it
   bool isBeforeFunctions;
   std::string_view why; ///< what it does or why it runs at this point
 };
 
-/// The list, in the order in which they run.
+/// The list of module phases in the order in which they run.
 std::span<const ModulePhase> modulePhases();
 
-/// Finds a phase of modules by number or name (case does not count); null if there is none.
+/// Finds a module phase by number or name (case-insensitive); null if there is none.
 const ModulePhase* findModulePhase(std::string_view numberOrName);
 
 /// Like findModulePhase for a phase that exists.

@@ -43,16 +43,16 @@ bool isComponent(const Operand& o, unsigned sub) {
          !o.inverted();
 }
 
-/// A comparison of 64 bits that alone decides whether a lane stays in a loop.
+/// A 64-bit comparison that alone decides whether a lane stays in a loop.
 struct WideTest {
   LoopId loop = ori::kNoId;
   Instr *low = nullptr, *high = nullptr; ///< ISETP of the low words, ISETP.EX of the high ones
   Instr* step = nullptr;
-  Block* entry = nullptr; ///< the only block outside that leads to the loop
+  Block* entry = nullptr; ///< the only block outside the loop that leads to it
   VRegId counter = ori::kNoId;
   ICmp stay = ICmp::F;
   std::int64_t by = 0;
-  std::vector<std::int64_t> first; ///< where the loop is entered
+  std::vector<std::int64_t> first; ///< the initial values
 };
 
 class Narrower {
@@ -77,7 +77,7 @@ class Narrower {
   }
 
  private:
-  /// The test at the end of a block of the loop, which a lane leaves from to `to`.
+  /// The test at the end of a block of the loop, where lanes leave to `to`.
   std::optional<WideTest> testIn(LoopId id, BlockId from, BlockId to) {
     const ori::Loop& loop = loops_.loop(id);
     if (loop.latches.size() != 1 || loops_.innermost(from) != id || !dominators_.dominates(from, loop.latches[0]))
@@ -108,14 +108,14 @@ class Narrower {
     return findStart(test) ? std::optional(test) : std::nullopt;
   }
 
-  /// Compares two words, without a guard; no other condition goes into the result.
+  /// Whether the instruction compares two words without a guard or a further condition.
   static bool isPlainTest(const Instr& instr) {
     return !instr.isGuarded() && instr.op_(0).isVirtual() && isUnusedResult(instr.op_(1)) &&
            isa::modAs<isa::BoolOp>(instr, Mod::Bool) == isa::BoolOp::AND && instr.op_(4).isZeroReg() &&
            !instr.op_(4).inverted();
   }
 
-  /// What wrote a register last, in the same block.
+  /// The last instruction before this one in the same block that writes a register.
   static Instr* writerBefore(const Instr& instr, VRegId reg) {
     for (Instr* at = instr.prev; at; at = at->prev)
       for (const ori::Operand& o : at->ops())
@@ -123,7 +123,7 @@ class Narrower {
     return nullptr;
   }
 
-  /// The number that a pair of registers always holds.
+  /// The constant that a pair of registers always holds.
   std::optional<std::int64_t> pairNumber(const Operand& o) const {
     if (!isWholeRegister(function_, o) || o.width != 2 || definitions_.of(o.reg).size() != 2) return std::nullopt;
     std::array<std::optional<std::uint32_t>, 2> words;
@@ -133,8 +133,8 @@ class Narrower {
     return number64(*words[0], *words[1]);
   }
 
-  /// Sets the step and the first values: the counter is written by one sum in the loop, which runs once in each
-  /// iteration at most, and is set to numbers outside.
+  /// Sets the step and the initial values. The counter must have one definition in the loop, a sum that runs at most
+  /// once per iteration, and be set to constants outside.
   bool findStart(WideTest& test) {
     std::vector<std::uint32_t> lows, highs;
     for (const Definitions::Definition& def : definitions_.of(test.counter)) {
@@ -171,7 +171,7 @@ class Narrower {
     return test.entry != nullptr;
   }
 
-  /// How 32 bits are compared with the same result in every iteration; nothing if they cannot be.
+  /// The type of a 32-bit comparison with the same result in every iteration; nothing if there is none.
   std::optional<IntType> narrowType(const WideTest& test) const {
     const Operand low = test.low->op_(3).value(), high = test.high->op_(3).value();
     const bool isSigned = isa::modAs<IntType>(*test.high, Mod::Type) == IntType::S32;
@@ -182,7 +182,7 @@ class Narrower {
       const bool fits = allFirst([&](std::int64_t first) { return staysNarrow(test, first, limit, isSigned); });
       return fits ? std::optional(IntType::S32) : std::nullopt;
     }
-    // Counting by one, no value beyond the limit is compared, but for the first one.
+    // With step 1, no value beyond the limit is compared, except the initial one.
     if (test.by != 1 || test.stay != ICmp::LT || !isComponent(low, low.sub)) return std::nullopt;
     for (const Definitions::Definition& def : definitions_.of(low.reg))
       if (loops_.contains(test.loop, def.instr->block->id)) return std::nullopt;
@@ -196,7 +196,7 @@ class Narrower {
     return fits ? std::optional(IntType::S32) : std::nullopt;
   }
 
-  /// Whether all values that are compared with a number, and that number, have 32 bits with a sign.
+  /// Whether all values that are compared with a constant, and that constant, fit in 32 bits with a sign.
   static bool staysNarrow(const WideTest& test, std::int64_t first, std::int64_t limit, bool isSigned) {
     if (first < kLowest || first > kHighest || limit < kLowest || limit > kHighest || test.by == 0) return false;
     std::int64_t last = 0; // the farthest value
@@ -221,7 +221,7 @@ class Narrower {
     return isSigned || test.stay == ICmp::NE || std::min({first, last, limit}) >= 0;
   }
 
-  /// Whether one word is the sign of another one, which both are written once.
+  /// Whether one word is the sign of another one. Both must have one definition.
   bool isSignOf(const Operand& high, const Operand& low) const {
     constexpr std::int32_t kSignBit = 31;
     if (!isComponent(high, high.sub) || function_.vreg(high.reg).width != 1 || function_.vreg(low.reg).width != 1)

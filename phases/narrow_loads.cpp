@@ -23,7 +23,7 @@ using ori::Instr;
 
 namespace {
 
-/// Words of a result that are read.
+/// The words of a result that are used.
 struct Part {
   unsigned first = 0, count = 0;
 };
@@ -54,7 +54,7 @@ class LoadNarrower {
            !accessOf(instr).isOrdered;
   }
 
-  /// None if all of it is read, or nothing.
+  /// The used part of a result; none if all words or no words are used.
   std::optional<Part> partRead(const ori::Operand& result) const {
     unsigned first = result.width, end = 0;
     function_.forEachUse(result.reg, [&](const ori::Operand& use) {
@@ -92,7 +92,7 @@ class LoadNarrower {
     isa::setMod(load.op, mods, {Mod::Size, part->count == 1 ? MemSize::B32 : MemSize::B64});
     if (!isa::existsOn(function_.module().target(), load.op, mods) || !isa::fits(load.op, mods, operands)) return false;
 
-    std::vector<Operand> words(result.width); // those that nobody reads stay empty
+    std::vector<Operand> words(result.width); // unused ones remain empty
     for (unsigned i = 0; i < part->count; ++i)
       words[part->first + i] = ori::component(fresh, i);
     function_.setOperand(&load, to, fresh);

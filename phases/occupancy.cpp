@@ -10,9 +10,9 @@ namespace orias::phases {
 
 namespace {
 
-/// Block sizes that stand for an unknown one. With more threads the classes are wider, with fewer they are narrower.
+/// Block sizes used for an unknown one. More threads make wider occupancy classes, fewer make narrower ones.
 constexpr std::initializer_list<unsigned> kCommonBlockSizes = {128, 256, 512};
-/// An unknown block size: the share of the warps that a class may lose from its first count to its last.
+/// For an unknown block size: the share of the warps that a class may lose from its lowest count to its highest.
 constexpr double kToleratedLoss = 0.1;
 /// Registers are allocated in units of this many per thread.
 constexpr unsigned kUnit = 8;
@@ -41,7 +41,7 @@ OccupancyClasses::OccupancyClasses(const isa::Target& target, const ori::LaunchB
     blockSizes_ = kCommonBlockSizes;
   for (unsigned size : blockSizes_)
     warpsPerBlock_ += static_cast<double>((size + kWarpThreads - 1) / kWarpThreads) / blockSizes_.size();
-  // A score of phases ask for the same.
+  // About twenty phases request the same classes.
   struct Known {
     const isa::Target* target = nullptr;
     std::uint32_t sharedBytes = 0;
@@ -79,7 +79,7 @@ std::vector<double> OccupancyClasses::computeWarps() const {
   return warps;
 }
 
-/// Registers are allocated in units: how many a thread gets.
+/// The number of allocation units of a thread.
 unsigned OccupancyClasses::unitOf(unsigned live) const {
   return (live + reserved_ + kUnit - 1) / kUnit;
 }

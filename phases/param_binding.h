@@ -6,14 +6,14 @@
 
 namespace orias::phases {
 
-/// A kernel parameter whose value the user vouches for: `--bind-param KERNEL.INDEX=VALUE`. Phase 11 reads it.
+/// A kernel parameter whose value the user guarantees: `--bind-param KERNEL.INDEX=VALUE`. Used by phase 11.
 struct ParamBinding {
   std::string kernel;
   unsigned index = 0;      ///< of the parameter, from 0
-  std::uint64_t value = 0; ///< the bits, the lowest first; what the parameter is wider than that is zero
+  std::uint64_t value = 0; ///< the bits, lowest first; any higher bits of the parameter are zero
 };
 
-/// Throws orias::Error with what is wrong. Values are decimal (negative ones too) or hexadecimal with 0x.
+/// Throws orias::Error that describes the problem. Values are decimal (may be negative) or hexadecimal with 0x.
 ParamBinding parseParamBinding(std::string_view text);
 
 } // namespace orias::phases

@@ -22,7 +22,7 @@ struct FunctionCode;
 
 namespace orias::phases {
 
-/// What a phase may read and write besides the function itself.
+/// What a phase may read and write in addition to the function.
 struct PhaseContext {
   const isa::Target& target;
   const Knobs& knobs;
@@ -31,7 +31,7 @@ struct PhaseContext {
   Remarks& remarks;
   Diagnostics& diagnostics;
   encoder::FunctionCode& code;              ///< the encodings and the listing: written by stage 10
-  std::span<const ParamBinding> bindings{}; ///< parameters whose values are known, of all kernels
+  std::span<const ParamBinding> bindings{}; ///< known parameter values, of all kernels
   std::string* dump = nullptr;              ///< output of the dump knobs; null: not requested
   std::span<const RegisterQuery> queries{}; ///< queries about registers for phase 101; the answers go to `dump`
   RegisterAccounts* accounts = nullptr;     ///< all answers of phase 101; null: not requested
@@ -58,16 +58,16 @@ struct PhaseInfo {
   std::string_view name;
   Stage stage;
   std::uint8_t lowestO;  ///< runs at this -O level and above
-  std::uint8_t highestO; ///< and up to this one
-  bool optional;         ///< --disable-phase may turn it off: the code stays right without it
-  PhaseFunction run;     ///< true when it changed something
+  std::uint8_t highestO; ///< the highest -O level at which it runs
+  bool optional;         ///< --disable-phase may disable it: the code remains correct without it
+  PhaseFunction run;     ///< returns whether it changed something
   std::string_view why;  ///< why it runs at this point
 };
 
 /// The whole list, in the order in which the phases run.
 std::span<const PhaseInfo> pipeline();
 
-/// Finds a phase by number or name (case does not count); null when there is none.
+/// Finds a phase by number or name (case-insensitive); null if there is none.
 const PhaseInfo* findPhase(std::string_view numberOrName);
 
 /// Like findPhase, but throws orias::Error with the nearest name.

@@ -6,7 +6,7 @@ namespace orias::phases {
 
 namespace {
 
-/// Each turns its phases off if it does not have its default.
+/// Knobs that disable their phases if they do not have the default value.
 constexpr Knob kSwitches[] = {
     Knob::DisableMachineDce, Knob::DisableMachineLicm,   Knob::DisablePostraMachineLicm,
     Knob::DisableMachineCse, Knob::DisableMachineSink,   Knob::DisablePostraMachineSink,
@@ -16,7 +16,7 @@ constexpr Knob kSwitches[] = {
     Knob::EnableMlicm,       Knob::EnableMcse,           Knob::NvptxEnableMachineSink,
 };
 
-/// Whether a list with ", " between its items has the item.
+/// Whether a list with the separator ", " contains the item.
 bool lists(std::string_view list, std::string_view item) {
   while (!list.empty()) {
     const std::size_t comma = list.find(", ");

@@ -7,13 +7,13 @@
 
 namespace orias::phases {
 
-/// The phases that knobs with names of the public description (disable-machine-cse, nv-disable-remat, ...) turn off.
-/// Which phases a knob stands for is what its line in knobs.def says.
+/// The phases that knobs with names of the public description (disable-machine-cse, nv-disable-remat, ...) disable. The
+/// line of a knob in knobs.def gives its phases.
 class PhaseSwitches {
  public:
   explicit PhaseSwitches(const Knobs& knobs);
 
-  /// Whether they turn off the phase with this number.
+  /// Whether the knobs disable the phase with this number.
   bool turnOff(std::string_view phase) const;
 
  private:

@@ -24,13 +24,13 @@ using isa::Op;
 using isa::Operand;
 using ori::Instr;
 
-/// What an instruction takes of either pipe.
+/// Cycles for which an instruction occupies either pipe.
 constexpr unsigned kCycles = 2;
-/// The share of the issue slots for which the integer pipe may be busy. Up to that, warps seldom wait for it, and an
-/// instruction on the other pipe has its operands a cycle later.
+/// The share of the issue slots for which the integer pipe may be busy. Up to that share, warps seldom wait for it, and
+/// an instruction on the other pipe gets its operands a cycle later.
 constexpr unsigned kBusyPercent = 60;
 
-/// An instruction of the other pipe that computes the same.
+/// An equivalent instruction of the other pipe.
 struct Form {
   Op op;
   std::vector<Operand> operands;
@@ -41,13 +41,13 @@ bool isRegister(const Operand& o) {
   return o.isReg(File::R) && !o.abs() && !o.inverted() && o.half == Operand::Half::None;
 }
 
-/// What is no address that a linker writes: relocations are for moves.
+/// Whether the operand has no modifiers and is not an address filled in by the linker: only moves have relocations.
 bool isTerm(const Operand& o) {
   const bool isPlace = o.isReg(File::R) || o.isReg(File::UR) || o.isConst();
   return (isPlace || o.isImm()) && !o.abs() && !o.inverted() && !o.neg() && o.half == Operand::Half::None;
 }
 
-/// 0 * 0 + what is moved.
+/// A move as 0 * 0 + source.
 std::optional<Form> ofMove(const Instr& move) {
   const bool isForAll = move.operandCount <= 2 || move.op_(2).isNone() || move.op_(2).imm == 15;
   const Operand to = move.op_(0).value(), from = move.op_(1).value();
@@ -55,7 +55,7 @@ std::optional<Form> ofMove(const Instr& move) {
   return Form{Op::IMAD, {to, Operand::rz(), Operand::rz(), from}, {}};
 }
 
-/// To the left by a number: x * 2^n + 0.
+/// A left shift by a constant as x * 2^n + 0.
 std::optional<Form> ofShift(const Instr& shift) {
   const auto type = isa::modAs<isa::ShiftType>(shift, Mod::ShiftType);
   const bool isPlain = isa::modAs<isa::ShiftDir>(shift, Mod::ShiftDir) == isa::ShiftDir::L &&
@@ -70,8 +70,8 @@ std::optional<Form> ofShift(const Instr& shift) {
       Op::IMAD, {shift.op_(0).value(), from, Operand::immediate(static_cast<std::int32_t>(factor)), Operand::rz()}, {}};
 }
 
-/// Of two registers, one of which may be negated: a * 1 + b. Of one register: 0 * 0 + b. Of a register and something
-/// else: VIADD, where it exists.
+/// A sum of two registers, one of which may be negated, as a * 1 + b; of one register as 0 * 0 + b; of a register and
+/// another operand as VIADD, where it exists.
 std::optional<Form> ofSum(const Instr& sum) {
   for (unsigned i : {1u, 2u})
     if (!sum.op_(i).isNone() && !sum.op_(i).isZeroReg()) return std::nullopt;
@@ -88,7 +88,7 @@ std::optional<Form> ofSum(const Instr& sum) {
   return Form{Op::IMAD, {sum.op_(0).value(), terms[0], Operand::immediate(1), terms[1]}, {}};
 }
 
-/// Of two registers and one carry: a * 1 + b + carry.
+/// A sum of two registers and one carry as a * 1 + b + carry.
 std::optional<Form> ofSumWithCarry(const Instr& sum) {
   const auto isUnused = [](const Operand& o) { return o.isNone() || o.isZeroReg(); };
   if (!isUnused(sum.op_(1).value()) || !isUnused(sum.op_(2).value())) return std::nullopt;
@@ -104,7 +104,7 @@ std::optional<Form> ofSumWithCarry(const Instr& sum) {
   return Form{Op::IMAD_X, {sum.op_(0).value(), terms[0], Operand::immediate(1), terms[1], sum.op_(6).value()}, {}};
 }
 
-/// (a << n) + b.
+/// A shifted sum as a * 2^n + b.
 std::optional<Form> ofShiftedSum(const Instr& sum) {
   const Operand carry = sum.op_(1).value(), a = sum.op_(2).value(), b = sum.op_(3).value(), count = sum.op_(4).value();
   if (!carry.isNone() && !carry.isZeroReg()) return std::nullopt;
@@ -116,7 +116,7 @@ std::optional<Form> ofShiftedSum(const Instr& sum) {
 
 std::optional<Form> onMultiplier(const Instr& instr, const isa::Target& target) {
   std::optional<Form> form;
-  // Whoever describes the frame looks for certain instructions.
+  // Code that describes the frame looks for specific instructions on the stack pointer.
   if (instr.operandCount == 0 || (instr.op_(0).isReg(File::R) && instr.op_(0).reg == regalloc::kStackPointer))
     return std::nullopt;
   switch (instr.op) {
@@ -135,7 +135,7 @@ std::optional<Form> onMultiplier(const Instr& instr, const isa::Target& target) 
   return form;
 }
 
-/// The blocks whose instructions are balanced together.
+/// Blocks whose instructions are balanced together.
 struct Group {
   unsigned integer = 0, multiplier = 0; ///< cycles
   unsigned slots = 0;                   ///< instructions
@@ -187,7 +187,7 @@ class PipeBalance {
     const std::size_t wanted = std::min<std::size_t>((group.integer - level) / kCycles, group.candidates.size());
     context_.remarks.did(group.candidates.front(), fmt::format("moved {} instructions to the multiplier", wanted),
                          static_cast<std::int64_t>(wanted));
-    // Evenly over the code.
+    // Spread the changes evenly over the code.
     std::size_t share = 0;
     for (Instr* instr : group.candidates) {
       share += wanted;

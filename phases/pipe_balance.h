@@ -1,15 +1,15 @@
 #pragma once
 
-// Balance of the integer pipe and the multiplier: many instructions have a form for either.
+// Balances the integer pipe and the multiplier: many instructions have a form for either.
 
 #include "phases/phase.h"
 
 namespace orias::phases {
 
-/// Moves copies, left shifts and additions from the integer pipe to the multiplier if that has less load, and the
-/// other way round. Both accept an instruction only every two cycles, so that the warps of a full SM wait for
-/// the busier one. Each loop is balanced by itself, without the loops in it; cold blocks are left as they are.
-/// Returns true if something changed.
+/// Moves copies, left shifts and additions from the integer pipe to the multiplier if that has less load, and vice
+/// versa. Both accept an instruction only every two cycles, so the warps of a full SM wait for the busier one. Each
+/// loop is balanced separately, without the loops in it; cold blocks are not changed. Returns true if something
+/// changed.
 bool balancePipes(ori::Function& function, PhaseContext& context);
 
 } // namespace orias::phases

@@ -11,10 +11,10 @@ namespace orias::phases {
 
 namespace {
 
-/// So far below its limit a file counts as full: one instruction may begin several values.
+/// A file counts as full this far below its limit: one instruction may begin several values.
 constexpr unsigned kMargin = 4;
 constexpr unsigned kMarginPredicates = 1;
-/// Candidates that are compared in each step; of more, those with the longest paths.
+/// The most candidates that are compared in each step: those with the longest paths.
 constexpr std::size_t kCandidates = 256;
 
 IssueCost issueCostOf(const ori::Instr& instr, const isa::Target& target) {
@@ -23,7 +23,7 @@ IssueCost issueCostOf(const ori::Instr& instr, const isa::Target& target) {
           static_cast<std::uint16_t>(target.expectedLatency(c))};
 }
 
-/// The cycle in which an instruction issues that may at `earliest`; takes its pipe.
+/// The cycle in which an instruction issues that may issue from `earliest` on; occupies its pipe.
 unsigned issueAt(unsigned earliest, const IssueCost& cost, std::array<unsigned, 16>& pipeFree) {
   if (cost.pipe == 0) return earliest;
   const unsigned at = std::max(earliest, pipeFree[cost.pipe]);
@@ -41,8 +41,8 @@ bool isNear(const RegionCounts& live, const RegionCounts& limits) {
   return false;
 }
 
-/// What an instruction costs where registers are short: files that are nearly full count by what they lack, priced by
-/// what a spill costs; others do not count.
+/// The cost of an instruction when registers are short. In files that are nearly full, registers above the limit count
+/// with the price of a spill; other files do not count.
 class PressureCost {
  public:
   explicit PressureCost(const ScheduleRegion& region) : most_(region.mostChanged()) {}
@@ -72,18 +72,18 @@ class PressureCost {
   unsigned count_ = 0;
 };
 
-/// A node whose predecessors have all been issued, with copies of what the scheduler compares, since each step compares
-/// many nodes. `earliest` is final.
+/// A node whose predecessors have all been issued, with copies of the data that the scheduler compares, since each step
+/// compares many nodes. `earliest` is final.
 struct Ready {
   std::uint32_t node;
-  unsigned rank; ///< in which order they are listed
+  unsigned rank; ///< key of the ready list
   unsigned earliest, pipe;
 
-  /// The first cycle in which it may issue.
+  /// The first cycle in which the node may issue.
   unsigned start(const std::array<unsigned, 16>& pipeFree) const { return std::max(earliest, pipeFree[pipe]); }
 };
 
-/// Nodes that may come next, those with the longest path first; `rank` is the path.
+/// The ready list, longest path first; `rank` is the path length.
 class ReadyList {
  public:
   void add(const Ready& ready) {
@@ -103,8 +103,7 @@ class ReadyList {
   std::vector<Ready> nodes_;
 };
 
-/// By node, how many barriers are in front of it: instructions without registers, whose place the dependences of memory
-/// decide.
+/// By node, how many barriers precede it: instructions without registers, which only memory dependences order.
 std::vector<int> barriersBefore(const ScheduleRegion& region) {
   std::vector<int> count(region.instrs.size(), 0);
   for (std::uint32_t n = 0; n < count.size(); ++n)
@@ -113,8 +112,8 @@ std::vector<int> barriersBefore(const ScheduleRegion& region) {
   return count;
 }
 
-/// List scheduling in either direction. `edgesOf(node)` are the dependences that lead on, `open` counts those that a
-/// node waits for.
+/// List scheduling in either direction. `edgesOf(node)` are the dependences to nodes that are scheduled later; `open`
+/// counts those that a node still waits for.
 template <typename Pressure, typename EdgesOf>
 Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::vector<unsigned> open,
                const std::vector<unsigned>& path, EdgesOf edgesOf, bool (*goesFirst)(std::uint32_t, std::uint32_t),
@@ -125,7 +124,7 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
   std::array<unsigned, 16> pipeFree{};
   ReadyList ready;
   const bool inSourceOrder = whenShort == WhenShort::SourceOrder, isNewestFirst = whenShort == WhenShort::NewestReady;
-  std::vector<int> barriers, readySince; // of NewestReady
+  std::vector<int> barriers, readySince; // for NewestReady
   if (isNewestFirst) {
     barriers = barriersBefore(region);
     readySince.resize(open.size());
@@ -147,7 +146,8 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
     };
     std::size_t best = 0;
     if (!isShort) {
-      // The longest path comes first: of those that need not wait the first is the best, or one of equal length.
+      // The list has the longest path first. Among the nodes that need not wait, the best is the first, or one with a
+      // path of the same length.
       unsigned shortest = waitOf(candidates[0]);
       for (std::size_t i = 1; i < candidates.size(); ++i) {
         const bool isShorter = candidates[i].rank < candidates[best].rank;
@@ -166,8 +166,8 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
         return inSourceOrder || isNewestFirst ? std::min(own, 0) : own;
       };
       if (!isNewestFirst && !inSourceOrder) {
-        // The last return of scoreOf below, compared only as far as it decides, as most steps come here: what it lacks,
-        // how long it waits, its path, and what it begins. The longest path comes first.
+        // The last return of scoreOf below, evaluated only as far as needed, since most steps come here: missing
+        // registers, wait, path length, and begun values. The list has the longest path first.
         const auto changeOf = [&](const Ready& candidate) {
           const RegionChange& change = pressure.change(candidate.node);
           return std::accumulate(change.begin(), change.end(), 0);
@@ -190,7 +190,7 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
           shortest = wait;
         }
       } else {
-        // Compared from left to right; smaller is better.
+        // Compared lexicographically; smaller is better.
         using Score = std::tuple<int, int, int, int>;
         const auto scoreOf = [&](const Ready& candidate, int own) {
           const std::uint32_t n = candidate.node;
@@ -224,7 +224,7 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
   return order;
 }
 
-/// How many registers are live at each instruction of an order, while instructions are brought forward in it.
+/// The live registers at each instruction of a schedule, updated while instructions are moved forward.
 class LiveProfile {
  public:
   LiveProfile(const ScheduleRegion& region, std::span<const std::uint32_t> base)
@@ -259,10 +259,10 @@ class LiveProfile {
   }
 
   std::uint32_t positionOf(std::uint32_t node) const { return positionOf_[node]; }
-  /// The first of the base order that is left.
+  /// The first instruction of the base order that has not been issued.
   std::uint32_t first() const { return base_[first_]; }
 
-  /// May the instruction be next?
+  /// Whether the instruction may issue next.
   bool fits(std::uint32_t node, const RegionCounts& limits) {
     const std::uint32_t position = positionOf_[node];
     if (position == first_) return true;
@@ -302,17 +302,17 @@ class LiveProfile {
   }
 
  private:
-  static constexpr std::uint32_t kReach = 512; ///< nothing from further down is brought forward
+  static constexpr std::uint32_t kReach = 512; ///< later instructions are not moved forward
 
-  /// In the positions from start to where the instruction stood, so many more are live.
+  /// In the positions from `start` up to the instruction's old position, `by` more registers are live.
   struct Change {
     std::uint8_t file;
     int by;
-    bool isGone; ///< nobody reads the value any more
+    bool isGone; ///< the instruction has the last use of the value
     std::uint32_t start;
   };
 
-  /// How many more of a file are live at a position.
+  /// How many more registers of a file are live at a position.
   int changeAt(std::uint8_t file, std::uint32_t at) const {
     int by = 0;
     for (const Change& change : changes_)
@@ -320,9 +320,9 @@ class LiveProfile {
     return by;
   }
 
-  /// Whether the changes of a file keep within its limit where they make more of it live.
+  /// Whether a file stays within its limit where the changes make more of it live.
   bool fitsFile(std::uint8_t file, std::uint32_t position, unsigned limit) {
-    bool isMore = false, isEqual = true; // more somewhere; the same everywhere
+    bool isMore = false, isEqual = true; // more at some position; the same change at all positions
     int all = 0;
     for (const Change& change : changes_) {
       if (change.file != file) continue;
@@ -335,7 +335,7 @@ class LiveProfile {
       const int by = isEqual ? all : changeAt(file, at);
       return isIssued_[at] == 0 && by > 0 && static_cast<int>(counts_[at][file]) + by > static_cast<int>(limit);
     };
-    // Mostly it is the same place that is full.
+    // Usually the same position is full again.
     std::uint32_t& full = fullAt_[file];
     if (full >= first_ && full < position && isOver(full)) return false;
     for (std::uint32_t at = position; at-- > first_;) {
@@ -368,11 +368,11 @@ class LiveProfile {
   std::vector<std::uint32_t> positionOf_; // by node
   std::vector<char> isIssued_;            // by position
   std::vector<RegionCounts> counts_;      // by position
-  // By value: the positions of what is left, ascending.
+  // By value: the positions of its remaining touches, ascending.
   std::vector<std::uint32_t> touchesAt_, touchesLeft_, touches_;
   std::vector<Change> changes_;
   RegionCounts live_;
-  std::array<std::uint32_t, kScheduledFiles.size()> fullAt_{}; // where there was no room for an instruction last
+  std::array<std::uint32_t, kScheduledFiles.size()> fullAt_{}; // the position where an instruction did not fit last
   std::uint32_t first_ = 0;                                    // position
 };
 
@@ -404,8 +404,8 @@ ScheduleRegion::ScheduleRegion(std::span<ori::Instr* const> region, RegionValues
 
 namespace {
 
-/// Cycles from the issue of an instruction to its end as far as the length of an order counts it: what nothing in the
-/// region waits for may be waited for behind it.
+/// Cycles from the issue of an instruction to its end, for the length of a schedule: a result without a use in the
+/// region may be awaited after it.
 unsigned cyclesToEnd(const ScheduleRegion& region, std::uint32_t node) {
   for (const RegionValues::Ref& ref : region.values.refs(node))
     if (ref.begins && region.values.values()[ref.value].isLiveAfter)
@@ -413,7 +413,7 @@ unsigned cyclesToEnd(const ScheduleRegion& region, std::uint32_t node) {
   return 1;
 }
 
-/// Cycles for which the instructions of a region take a pipe: all together, and the longest one.
+/// Cycles for which the instructions of a region occupy a pipe: in total, and the longest one.
 struct PipeWork {
   unsigned all = 0, longest = 0;
 };
@@ -433,7 +433,7 @@ std::array<PipeWork, 16> workOf(const ScheduleRegion& region) {
 
 OrderCost costOf(const ScheduleRegion& region, std::span<const std::uint32_t> order, unsigned predicates) {
   OrderCost cost;
-  unsigned registers = 0; // with the predicates that wait there
+  unsigned registers = 0; // including predicates spilled to registers
   ForwardPressure pressure = region.startOf<ForwardPressure>();
   std::vector<unsigned> earliest(order.size(), 0);
   std::array<unsigned, 16> pipeFree{};
@@ -457,7 +457,7 @@ unsigned leastLength(const ScheduleRegion& region) {
   auto least = static_cast<unsigned>(region.instrs.size());
   for (std::uint32_t n = 0; n < region.costs.size(); ++n)
     least = std::max(least, region.fromStart[n] + cyclesToEnd(region, n));
-  // What a pipe does last need not be over.
+  // The last instruction of a pipe need not finish within the region.
   for (const PipeWork& work : workOf(region))
     least = std::max(least, work.all - work.longest);
   return least;
@@ -498,9 +498,9 @@ Order pressureAware(const ScheduleRegion& region, const RegionCounts& limits, Wh
 
 Order depthFirst(const ScheduleRegion& region) {
   const auto count = static_cast<std::uint32_t>(region.instrs.size());
-  // The registers that the tree of an instruction needs, and those that its results leave behind.
+  // By instruction: the registers that its tree needs, and those that its results occupy.
   std::vector<unsigned> need(count), left(count);
-  std::vector<std::vector<std::uint32_t>> operands(count); // what has to be in front, in the order to take it
+  std::vector<std::vector<std::uint32_t>> operands(count); // its predecessors, in the order to schedule them
   for (std::uint32_t n = 0; n < count; ++n) {
     for (const RegionValues::Ref& ref : region.values.refs(n))
       left[n] += ref.begins && region.values.values()[ref.value].file == kR;
@@ -542,11 +542,11 @@ Order depthFirst(const ScheduleRegion& region) {
 }
 
 Order fillStalls(const ScheduleRegion& region, std::span<const std::uint32_t> base, const RegionCounts& limits) {
-  constexpr unsigned kMostChecks = 24; // of instructions that could go on
+  constexpr unsigned kMostChecks = 24; // of instructions that could issue
   LiveProfile profile(region, base);
   std::vector<unsigned> open(base.size()), earliest(base.size(), 0);
   std::array<unsigned, 16> pipeFree{};
-  std::vector<Ready> ready; // in the base order: `rank` is the position
+  std::vector<Ready> ready; // sorted by position in the base order, which is `rank`
   const auto placeOf = [&](unsigned position) { return std::ranges::lower_bound(ready, position, {}, &Ready::rank); };
   const auto add = [&](std::uint32_t n) {
     const unsigned position = profile.positionOf(n);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Orders of a region's instructions before registers are allocated, and what they cost.
+// Schedules of a region before register allocation, and their costs.
 
 #include "phases/dependence.h"
 #include "phases/region_values.h"
@@ -14,13 +14,13 @@ namespace orias::phases {
 
 using Order = std::vector<std::uint32_t>;
 
-/// Cost of a register above the limit in cycles, by file: R goes to memory and back, the others to R.
+/// Cost in cycles of a register above the limit, by file: R is spilled to memory, the others to R.
 inline constexpr std::array<int, kScheduledFiles.size()> kSpillCycles = {64, 18, 21, 18};
 
-/// What an instruction takes of the machine.
+/// The machine resources that an instruction uses.
 struct IssueCost {
-  std::uint8_t pipe = 0;     ///< 0: none that others wait for
-  std::uint16_t cycles = 0;  ///< for which the pipe is taken
+  std::uint8_t pipe = 0;     ///< 0: no pipe that others wait for
+  std::uint16_t cycles = 0;  ///< for which the pipe is busy
   std::uint16_t latency = 0; ///< expected, of its results
 };
 
@@ -41,7 +41,7 @@ struct ScheduleRegion {
   std::span<const Dependence> predecessors(std::uint32_t node) const {
     return {predecessors_.data() + predecessorsAt_[node], predecessors_.data() + predecessorsAt_[node + 1]};
   }
-  /// The pressure before the first instruction and behind the last one, to copy for each order.
+  /// The pressure before the first instruction (after the last one), to copy for each schedule.
   template <typename Pressure> const Pressure& startOf() const {
     auto& start = std::get<std::optional<Pressure>>(starts_);
     return start ? *start : start.emplace(values);
@@ -56,40 +56,40 @@ struct ScheduleRegion {
   mutable std::tuple<std::optional<ForwardPressure>, std::optional<BackwardPressure>> starts_;
 };
 
-/// What an order costs.
+/// The cost of a schedule.
 struct OrderCost {
   unsigned length = 0; ///< estimated cycles of one warp
   RegionCounts peak{}; ///< live registers by file
 };
-/// Predicates beyond so many wait in registers of file R, or are computed again: half of them count there.
+/// Predicates above this number are spilled to file R, or recomputed: half of them count as registers of R.
 OrderCost costOf(const ScheduleRegion& region, std::span<const std::uint32_t> order, unsigned predicates = ~0u);
-/// A lower bound of OrderCost::length over all orders: the longest chain, and the work of the busiest pipe.
+/// A lower bound of OrderCost::length over all schedules: the longest chain, and the work of the busiest pipe.
 unsigned leastLength(const ScheduleRegion& region);
-/// Cycles for which the busiest pipe, or the issue of one warp, is taken; the same for all orders.
+/// Cycles for which the busiest pipe, or the issue of one warp, is busy; the same for all schedules.
 unsigned busyCycles(const ScheduleRegion& region);
 
 /// Instructions in program order.
 Order sourceOrder(const ScheduleRegion& region);
-/// Loads as early as they can be: the ready instruction with the longest path to the end, while no file is near its
-/// limit; then what ends most values.
+/// Loads as early as possible: the ready instruction with the longest path to the end, until a file is near its limit;
+/// then the instruction that ends most values.
 Order latencyFirst(const ScheduleRegion& region, const RegionCounts& limits);
-/// What pressureAware takes when registers are short and no instruction ends a value.
+/// The choice of pressureAware when registers are short and no instruction ends a value.
 enum class WhenShort : std::uint8_t {
   FewestRegisters, ///< the instruction that begins the fewest values
   SourceOrder,     ///< the last one in source order, which may end live ranges
-  NewestReady      ///< behind barriers before in front of them, then what became ready last: tree after tree
+  NewestReady      ///< first instructions after barriers, then the node that became ready last: one tree at a time
 };
-/// From the last instruction to the first: what the longest path from the start leads to, while no file is near its
-/// limit; then what ends values. After Goodman and Hsu (1988).
+/// Schedules from the last instruction to the first: the instruction with the longest path from the start, until a file
+/// is near its limit; then one that ends values. After Goodman and Hsu (1988).
 Order pressureAware(const ScheduleRegion& region, const RegionCounts& limits,
                     WhenShort whenShort = WhenShort::FewestRegisters);
 
-/// One tree of operands after the other, and of each instruction's operands first the one whose own tree needs most
-/// registers: few registers where many values are read once, as in reductions. After Sethi and Ullman (1970).
+/// Schedules one tree of operands at a time. Of the operands of an instruction, the one whose tree needs most registers
+/// comes first: low register pressure where many values are used once, as in reductions. After Sethi and Ullman (1970).
 Order depthFirst(const ScheduleRegion& region);
 
-/// The base order, with its stalls filled by later instructions, within the limits: an instruction is
-/// only brought forward where all that is left, in the base order, keeps within them (or gets no worse there).
+/// The base order with its stalls filled by later instructions, within the limits: an instruction is moved forward only
+/// if all that remains, in the base order, stays within them (or does not get worse).
 Order fillStalls(const ScheduleRegion& region, std::span<const std::uint32_t> base, const RegionCounts& limits);
 
 } // namespace orias::phases

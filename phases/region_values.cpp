@@ -24,7 +24,7 @@ void raise(RegionCounts& peak, const RegionCounts& live) {
 
 } // namespace
 
-/// Finds the values of a region, one instruction after the other.
+/// Finds the values of a region, visiting its instructions in order.
 class RegionValues::Finder {
  public:
   Finder(RegionValues& out, const ori::Liveness& liveness) : out_(out), liveness_(liveness) {}
@@ -36,7 +36,7 @@ class RegionValues::Finder {
     });
     forEach(instr, [&](CompId c, std::uint8_t file, bool isDef) {
       if (!isDef) return;
-      // A guarded write keeps what was there, if anybody reads it.
+      // A guarded write keeps the old value, if that is used later.
       if (instr.isGuarded() && (!components.isVirtual(c) || !liveness_.startsLife(instr, c))) {
         touch(current(c, file));
         return;
@@ -69,7 +69,7 @@ class RegionValues::Finder {
     return static_cast<std::uint32_t>(out_.values_.size() - 1);
   }
 
-  /// The value that the component holds now: one from before the region if nothing was written.
+  /// The current value of the component: one from before the region if there was no write yet.
   std::uint32_t current(CompId c, std::uint8_t file) {
     const auto known = current_.find(c);
     if (known != current_.end()) return known->second;
@@ -87,7 +87,7 @@ class RegionValues::Finder {
 
   RegionValues& out_;
   const ori::Liveness& liveness_;
-  std::unordered_map<CompId, std::uint32_t> current_; // walked only where the order does not show
+  std::unordered_map<CompId, std::uint32_t> current_; // iterated only where the order does not matter
 };
 
 RegionValues::RegionValues(std::span<ori::Instr* const> region, const ori::Liveness& liveness,
@@ -149,7 +149,7 @@ void ForwardPressure::issue(std::uint32_t node) {
     if (left.touches == 0) --live_[v.file];
     if (left.touches == 1) --changes_[left.nodes][v.file];
   }
-  RegionCounts now = live_; // with results that nothing reads
+  RegionCounts now = live_; // including unused results
   for (const auto& [id, begins] : values_->refs(node)) {
     if (!begins) continue;
     const RegionValues::Value& v = values_->values()[id];
@@ -182,7 +182,7 @@ BackwardPressure::BackwardPressure(const RegionValues& values)
   peak_ = live_;
 }
 
-/// The value is live from now on. To place another use changes nothing, to place its definition ends it.
+/// The value becomes live. Placing another use then changes nothing; placing its definition ends it.
 void BackwardPressure::begin(std::uint32_t value) {
   const std::uint8_t file = values_->values()[value].file;
   isLive_[value] = true;
@@ -192,7 +192,7 @@ void BackwardPressure::begin(std::uint32_t value) {
 }
 
 void BackwardPressure::place(std::uint32_t node) {
-  RegionCounts now = live_; // with results that nothing reads
+  RegionCounts now = live_; // including unused results
   for (const auto& [id, begins] : values_->refs(node)) {
     if (!begins) continue;
     const RegionValues::Value& v = values_->values()[id];

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which values the instructions of a region define, use and kill, in any order. For schedulers that need
-// the register pressure of an order.
+// Which values the instructions of a region define, use and kill, in any order. For schedulers that need the register
+// pressure of a schedule.
 
 #include "ori/analysis/live_counter.h"
 #include "ori/analysis/liveness.h"
@@ -19,22 +19,22 @@ inline constexpr std::size_t kR = 0, kP = 1; ///< indices into kScheduledFiles
 using RegionCounts = std::array<unsigned, kScheduledFiles.size()>;
 
 /// The values of a region: segments of the live ranges of components. A register that is written several times has one
-/// value for each unguarded write; dependences separate these in every order.
+/// value for each unguarded write; dependences keep these apart in every schedule.
 class RegionValues {
  public:
   struct Value {
     std::uint8_t file = 0;     ///< index into kScheduledFiles
-    bool isLiveBefore = false; ///< no instruction of the region begins it
+    bool isLiveBefore = false; ///< not defined in the region
     bool isLiveAfter = false;
     std::uint32_t touches = 0; ///< instructions that use it or write components of it, except its definition
   };
   struct Ref {
     std::uint32_t value;
-    bool begins; ///< the instruction begins the value; else it reads it
+    bool begins; ///< the instruction begins the value; otherwise it reads it
   };
 
   RegionValues() = default;
-  /// `behind` has gone upwards to the end of the region: what is live there is read, or kept, later.
+  /// `behind` has been moved up to the end of the region: registers live there are used or preserved later.
   RegionValues(std::span<ori::Instr* const> region, const ori::Liveness& liveness, const ori::LiveCounter& behind);
   /// The live registers before the region, by file.
   void setLiveBefore(const ori::FileCounts& counts);
@@ -45,11 +45,11 @@ class RegionValues {
   std::span<const Ref> refs(std::uint32_t node) const {
     return {refs_.data() + starts_[node], refs_.data() + starts_[node + 1]};
   }
-  /// Live through the region, and not touched in it.
+  /// Registers live through the region and not referenced in it.
   const RegionCounts& liveThrough() const { return liveThrough_; }
-  /// No order of the region needs more.
+  /// No schedule of the region needs more.
   RegionCounts bound() const;
-  /// The most values that are live at once in an order.
+  /// The highest number of values that are live at the same time in a schedule.
   RegionCounts peak(std::span<const std::uint32_t> order) const;
 
  private:
@@ -64,7 +64,7 @@ class RegionValues {
 /// By how much an instruction changes the live registers of each file.
 using RegionChange = std::array<std::int16_t, kScheduledFiles.size()>;
 
-/// Follows the pressure while instructions are issued from the first to the last.
+/// Tracks the pressure while instructions are issued from the first to the last.
 class ForwardPressure {
  public:
   explicit ForwardPressure(const RegionValues& values);
@@ -76,17 +76,17 @@ class ForwardPressure {
 
  private:
   struct Left {
-    std::uint32_t touches = 0; ///< still to come
-    std::uint32_t nodes = 0;   ///< exclusive or of the instructions: of one touch, the instruction itself
+    std::uint32_t touches = 0; ///< remaining
+    std::uint32_t nodes = 0;   ///< XOR of the remaining instructions: with one touch left, the instruction itself
   };
 
   const RegionValues* values_;
   std::vector<Left> left_;            // by value
-  std::vector<RegionChange> changes_; // by instruction, of those that have not issued
+  std::vector<RegionChange> changes_; // by instruction, for those that have not been issued
   RegionCounts live_, peak_;
 };
 
-/// Follows the pressure while instructions are placed from the last to the first.
+/// Tracks the pressure while instructions are placed from the last to the first.
 class BackwardPressure {
  public:
   explicit BackwardPressure(const RegionValues& values);
@@ -108,7 +108,7 @@ class BackwardPressure {
 
   std::vector<bool> isLive_; // by value
   std::shared_ptr<const Touching> touching_;
-  std::vector<RegionChange> changes_; // by instruction, of those that have not been placed
+  std::vector<RegionChange> changes_; // by instruction, for those that have not been placed
   RegionCounts live_, peak_;
 };
 

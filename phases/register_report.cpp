@@ -27,7 +27,7 @@ using regalloc::RegisterFate;
 using regalloc::Segment;
 
 constexpr File kFiles[] = {File::R, File::UR, File::P, File::UP};
-/// References of a value that an answer lists; of more it gives the number.
+/// The most references of a value that an answer lists; if there are more, it gives their number.
 constexpr std::size_t kListedReferences = 6;
 
 std::optional<File> fileNamed(std::string_view name) {
@@ -48,7 +48,7 @@ std::string counted(std::size_t count, std::string_view noun) {
 }
 
 struct Instruction {
-  Point point = 0; ///< where it reads; it writes one further on
+  Point point = 0; ///< where it reads; it writes at the next point
   std::uint32_t line = 0;
   double weight = 0; ///< of a reference: regalloc::weightOf
   std::string text;
@@ -66,19 +66,19 @@ struct Value {
   unsigned width = 1;
   std::string name, oriName;
   Range live;            ///< of any component
-  std::uint32_t run = 0; ///< the run of registers that it shares with its copies: number in RegisterFacts::spillCosts
+  std::uint32_t run = 0; ///< the run of registers that it shares with its copies: index into RegisterFacts::spillCosts
   std::vector<Reference> refs; ///< in the order of the layout
-  std::string remat;           ///< what computing it again would take, or why that cannot be
+  std::string remat;           ///< what rematerialization would need, or why it is impossible
   bool isUniform = false;
 };
 
 struct LoopFacts {
-  std::uint32_t line = 0; ///< the first of its lines
+  std::uint32_t line = 0; ///< the first one
   Segment whole;          ///< from its first point to its last
   std::uint32_t instructions = 0;
 };
 
-/// What computing a value again would take, or why that cannot be.
+/// What rematerialization of a value would need, or why it is impossible.
 std::string rematerialization(const ori::Function& function, VRegId v, const Rematerializer& rematerializer) {
   if (const char* why = rematerializer.whyNot(v)) return fmt::format("it cannot be rematerialized: {}", why);
   std::string operands;
@@ -94,7 +94,7 @@ struct Pressure {
 
 } // namespace
 
-/// The function before allocation, as far as answers need it.
+/// The facts about the function before allocation that answers need.
 struct RegisterFacts {
   std::vector<Instruction> instructions; ///< in the order of the layout
   std::vector<Value> values;
@@ -189,13 +189,13 @@ std::string RegisterFacts::title(const Value& value) const {
   return value.name.empty() ? value.oriName : fmt::format("{} ({})", value.name, value.oriName);
 }
 
-/// The next read behind `point`, which is why the value is live there.
+/// The next read after `point`, which keeps the value live there.
 std::string RegisterFacts::whoKeepsAlive(const Value& value, Point point) const {
   const auto isRead = [](const Reference& ref) { return !ref.isDef; };
   const auto next = std::ranges::find_if(
       value.refs, [&](const Reference& ref) { return isRead(ref) && instructions[ref.instr].point >= point; });
   if (next != value.refs.end()) return fmt::format("the read at {}", place(instructions[next->instr].point));
-  // The read stands above: a back edge leads there.
+  // The next read is earlier in the layout, reached by a backedge.
   const auto first = std::ranges::find_if(value.refs, isRead);
   if (first == value.refs.end()) return "no read";
   return fmt::format("the read in the next iteration, at {}", place(instructions[first->instr].point));
@@ -221,7 +221,7 @@ RegisterQuery parseRegisterQuery(std::string_view text) {
 
 namespace {
 
-/// What bounds the registers of file R.
+/// The limits on the registers of file R.
 std::string limitOfR(const ori::Function& function, const PhaseContext& context) {
   const isa::Target& target = context.target;
   const ori::LaunchBounds& bounds = function.bounds;
@@ -289,7 +289,7 @@ class Answer {
     return context_.maxRegisters - std::min(context_.maxRegisters, context_.target.reservedRegisters());
   }
 
-  /// How many registers there are, and who says so.
+  /// How many registers there are, and which limit applies.
   std::string limitOf(File file) const {
     if (file == File::R) return limitOfR(function_, context_);
     return fmt::format("the target has {} of file {}", availableIn(file), regalloc::fileName(file));
@@ -316,7 +316,7 @@ class Answer {
     std::vector<const Value*> live;
     for (const Value& value : facts_.values)
       if (value.file == file && value.live.contains(peak.at)) live.push_back(&value);
-    // The widest of what shares a run stands for it.
+    // Of the values that share a run, the widest represents it.
     std::ranges::stable_sort(live, {}, [&](const Value* v) {
       return std::tuple(facts_.spillCosts[v->run], v->run, -static_cast<int>(v->width));
     });
@@ -378,7 +378,7 @@ class Answer {
     if (!isFound) say("No instruction of '{}' comes from line {} before allocation.", function_.name(), number);
   }
 
-  /// The values that an instruction writes, or those that it reads. False if there are none.
+  /// Lists the values that an instruction writes, or those that it reads. False if there are none.
   bool describeReferences(std::uint32_t instr, bool defs) {
     bool isFound = false;
     for (const Value& value : facts_.values)
@@ -424,7 +424,7 @@ class Answer {
     decision(value);
   }
 
-  /// The loops that it is live through, and does not appear in.
+  /// The loops that the value is live through without a reference in them.
   void loops(const Value& value) {
     for (const LoopFacts& loop : facts_.loops) {
       Range whole;

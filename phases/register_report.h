@@ -1,6 +1,6 @@
 #pragma once
 
-// Why a value is where it is: answers to `--why`, in sentences.
+// Answers to `--why`, in sentences: where a value is allocated, and why.
 
 #include "encoder/isa/isa.h"
 #include "regalloc/register_fate.h"
@@ -24,10 +24,10 @@ struct RegisterFacts;
 /// A query of `--why`.
 struct RegisterQuery {
   enum class Kind : std::uint8_t {
-    Peak,     ///< `R`, `UR`, `P`, `UP`: what is live where most registers of the file are
-    Register, ///< `R:24`: the values that a machine register holds, one after the other
+    Peak,     ///< `R`, `UR`, `P`, `UP`: the values that are live at the highest pressure of the file
+    Register, ///< `R:24`: the values that a machine register holds, in sequence
     Value,    ///< `%name`: of the PTX, or else of the Ori text before phase 101
-    Line      ///< `120`: what the instructions of a PTX line write, or read if they write nothing
+    Line      ///< `120`: the values that the instructions of a PTX line write, or read if they write nothing
   };
   Kind kind = Kind::Peak;
   isa::File file = isa::File::R;
@@ -35,37 +35,37 @@ struct RegisterQuery {
   std::string name;         ///< with its %
 };
 
-/// What `--why` says of a value, for programs that show it at the instructions.
+/// The answer of `--why` about a value, for programs that show it at the instructions.
 struct ValueAccount {
   std::string name, oriName; ///< in the PTX (may be empty); before phase 101
   isa::File file{};
   bool isUniform = false;                  ///< the same in all lanes of a warp
-  std::vector<std::uint32_t> instructions; ///< ori::Instr::id of those that name it
-  std::string text;                        ///< ends with a line end
+  std::vector<std::uint32_t> instructions; ///< ori::Instr::id of the instructions that refer to it
+  std::string text;                        ///< ends with a newline
 };
 
-/// The answers to all queries that there could be.
+/// The answers to all possible queries.
 struct RegisterAccounts {
   std::vector<std::string> peaks; ///< of the files R, UR, P and UP that have values
   std::vector<ValueAccount> values;
 };
 
-/// Throws orias::Error with the forms that there are.
+/// Throws orias::Error with the valid forms.
 RegisterQuery parseRegisterQuery(std::string_view text);
 
-/// The values of a function as they are before allocation, and what became of them. An answer says where a value is
-/// written and read, which read keeps it alive at the highest pressure, what a spill or a new computation would cost,
-/// and which limit decided.
+/// The values of a function before allocation, and their allocation. An answer says where a value is written and read,
+/// which read keeps it live at the highest pressure, what a spill or rematerialization would cost, and which limit
+/// applied.
 class RegisterReport {
  public:
-  /// Before phase 101 allocates registers.
+  /// To be created before phase 101 allocates registers.
   explicit RegisterReport(ori::Function& function);
   ~RegisterReport();
 
-  /// Behind it. `fates` are by virtual register. The text ends with a line end.
+  /// To be called after phase 101. `fates` are by virtual register. The text ends with a newline.
   std::string answer(const RegisterQuery& query, std::span<const regalloc::RegisterFate> fates,
                      const ori::Function& function, const PhaseContext& context) const;
-  /// The same about everything.
+  /// Answers about all values and files.
   RegisterAccounts accounts(std::span<const regalloc::RegisterFate> fates, const ori::Function& function,
                             const PhaseContext& context) const;
 

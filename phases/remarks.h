@@ -13,11 +13,11 @@ struct Remark {
   std::string_view phase; ///< number, e.g. "74"
   bool done = true;       ///< false: considered and refused
   std::string message;
-  std::int64_t cost = 0; ///< in the unit that the message names
+  std::int64_t cost = 0; ///< in the unit given in the message
   std::uint32_t ptxLine = 0;
 };
 
-/// The decisions made in one function, in the order in which they were made.
+/// The decisions made in one function, in order.
 class Remarks {
  public:
   /// Records nothing unless remarks are requested.
@@ -33,8 +33,7 @@ class Remarks {
   }
   const std::vector<Remark>& all() const { return all_; }
 
-  /// Values that are computed again where they are read instead of being kept; counted whether or not remarks are
-  /// requested.
+  /// How many values are rematerialized at their uses; counted whether or not remarks are requested.
   unsigned rematerialised() const { return rematerialised_; }
   void countRematerialised(unsigned values = 1) { rematerialised_ += values; }
 

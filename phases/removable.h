@@ -6,7 +6,8 @@
 
 namespace orias::phases {
 
-/// Nothing would be missed but the results: no memory is written, no lane or barrier waited for, no control passed on.
+/// Whether the instruction has no effect except its results: it does not write memory, wait for lanes or barriers, or
+/// transfer control.
 inline bool isRemovable(const ori::Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   for (isa::Flag flag : {isa::Flag::SideEffect, isa::Flag::Store, isa::Flag::Atomic, isa::Flag::Fence,
@@ -15,8 +16,9 @@ inline bool isRemovable(const ori::Instr& instr) {
   return true;
 }
 
-/// The same of instructions that stay where they are: a load from tensor memory orders other accesses, and if nothing
-/// reads what it loads there is nothing to order (ptxas removes it, too: observed).
+/// Whether an instruction that does not move can be removed if its results are unused. Also true for a load from tensor
+/// memory: it orders other accesses, but if its result is unused, there is nothing to order (ptxas removes it, too:
+/// observed).
 inline bool isRemovableInPlace(const ori::Instr& instr) {
   return isRemovable(instr) || (isTensorAccess(instr) && isa::desc(instr.op).has(isa::Flag::Load));
 }

@@ -11,7 +11,7 @@ using ori::Instr;
 
 namespace {
 
-/// Threads may see memory in another way after it.
+/// Whether threads may see memory differently after the instruction.
 bool mayAccessMemory(const Instr& instr) {
   if (instr.op == Op::SYNCS_EXCH) return false;
   const isa::InstrDesc& row = isa::desc(instr.op);
@@ -25,7 +25,7 @@ bool dropRepeatedFences(ori::Function& function, PhaseContext& context) {
   if (!function.everHad(Op::FENCE_VIEW_ASYNC)) return false;
   bool changed = false;
   for (ori::Block* block : function.layout()) {
-    unsigned done = 0; // a bit for each space
+    unsigned done = 0; // a bit for each space that is fenced
     function.forEachSafe(*block, [&](Instr& instr) {
       if (instr.op != Op::FENCE_VIEW_ASYNC) {
         if (mayAccessMemory(instr)) done = 0;

@@ -4,9 +4,9 @@
 
 namespace orias::phases {
 
-/// Removes fences between the threads' view of memory and that of the asynchronous units (FENCE.VIEW.ASYNC) where an
-/// earlier one in the block does: in between nothing but initialisations of mbarriers accesses memory. ptxas 13.0 has
-/// one fence in front of a row of mbarrier.init (observed).
+/// Removes fences between the threads' view of memory and that of the asynchronous units (FENCE.VIEW.ASYNC) if an
+/// earlier fence in the block suffices: in between, only initializations of mbarriers access memory. ptxas 13.0 emits
+/// one fence before a sequence of mbarrier.init (observed).
 bool dropRepeatedFences(ori::Function& function, PhaseContext& context);
 
 } // namespace orias::phases

@@ -17,19 +17,19 @@ using ori::Instr;
 
 namespace {
 
-/// Compares two words, without a guard; no other condition goes into the result.
+/// Whether the instruction compares two words without a guard or a further condition.
 bool isPlainTest(const Instr& compare) {
   return !compare.isGuarded() && compare.op_(0).isVirtual() && compare.op_(4).isZeroReg() &&
          !compare.op_(4).inverted() && isa::modAs<isa::BoolOp>(compare, Mod::Bool) == isa::BoolOp::AND;
 }
 
-/// A word of a register of so many words.
+/// Whether the operand is the given word of a register of `width` words.
 bool isWordOf(const ori::Function& function, const ori::Operand& o, unsigned word, unsigned width) {
   return o.isReg(File::R) && o.isVirtual() && isPlainUse(o, o.reg) && o.sub == word && o.width == 1 &&
          function.vreg(o.reg).width == width;
 }
 
-/// The number that a word of a register is set to right in front of an instruction, in its block.
+/// The constant that a word of a register has before an instruction: it is set earlier in the same block.
 std::optional<std::uint32_t> wordBefore(const Instr& instr, ori::VRegId reg, unsigned word) {
   for (const Instr* at = instr.prev; at; at = at->prev)
     for (const ori::Operand& o : at->ops()) {
@@ -108,7 +108,7 @@ bool findComparison(const ori::Function& function, RoundTest& test) {
       isa::modAs<ICmp>(*test.low, Mod::Cmp) != test.comparison() ||
       isa::modAs<IntType>(*test.low, Mod::Type) != IntType::U32)
     return false;
-  // Both words are those of one time.
+  // Neither the counter nor the limit may change between the two comparisons.
   for (const Instr* at = test.low; at != compare; at = at->next)
     for (const ori::Operand& o : at->ops())
       if (o.isDef && o.isVirtual() && (o.reg == test.counter || (at != test.low && o.reg == test.limit().reg)))

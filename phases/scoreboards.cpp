@@ -1,8 +1,9 @@
 // Chooses scoreboards and wait masks: first half of phases 115 and 116.
 //
-// One walk over the blocks in layout order gives every instruction of variable latency the scoreboards that somebody
-// will need, and lets every instruction wait for what it would disturb. What is still under way at the end of a block
-// is handed to its successors; the walk is repeated, with the scoreboards kept, until loops have seen what their back
+// One walk over the blocks in layout order gives every instruction of variable latency the scoreboards that later
+// instructions will wait for, and makes every instruction wait for pending accesses that it conflicts with. Accesses in
+// flight at the end of a block are passed to its successors. The walk is repeated, with the scoreboards kept, until
+// loops have seen what their backedges bring. Waits are only ever added, so this terminates.
 // edges bring. Waits are only ever added, so that it ends.
 
 #include "encoder/isa/settled_reads.h"
@@ -22,16 +23,16 @@ constexpr std::uint8_t kNoScoreboard = isa::Control::kNoBarrier;
 constexpr std::uint32_t kFar = ~0u;
 constexpr std::uint8_t kDrainScoreboard = 5;
 
-/// A register that a queue has still to read or write.
+/// A pending read or write of a register by a queue.
 struct Outstanding {
   Unit unit = 0;
   bool isWrite = false;
   std::uint32_t producer = 0;
-  std::uint8_t cover = 0; ///< waiting for any of these scoreboards ends it
+  std::uint8_t cover = 0; ///< waiting for any of these scoreboards completes it
 
   auto key() const { return std::tuple(unit, producer, isWrite); }
 };
-using State = std::vector<Outstanding>; // sorted by key() at the borders of blocks
+using State = std::vector<Outstanding>; // sorted by key() at block boundaries
 
 std::uint8_t bitOf(std::uint8_t scoreboard) {
   return scoreboard == kNoScoreboard ? 0 : static_cast<std::uint8_t>(1u << scoreboard);
@@ -47,13 +48,13 @@ class Assigner {
     expected_.assign(code_.blocks.size(), {});
     choose();
     if (isSerial_ || !hasBackEdges()) return;
-    // Scoreboards are chosen once, in the first walk over a block, when nobody knows yet what comes over its back
-    // edges. The second time they are.
+    // Scoreboards are chosen in the first walk over a block, when the accesses in flight on its backedges are still
+    // unknown. The second run knows them.
     choose();
   }
 
  private:
-  /// Waits and scoreboards of all instructions, chosen anew. Notes what comes over back edges.
+  /// Chooses waits and scoreboards of all instructions again. Records the accesses in flight on backedges.
   void choose() {
     for (FlatInstr& f : code_.instrs)
       f.instr->control = isa::Control{};
@@ -93,19 +94,19 @@ class Assigner {
     return false;
   }
 
-  // --- who needs a scoreboard
+  // --- which instructions need a scoreboard
   // -----------------------------------------------------------------------------------------
 
   using Units = std::bitset<kUnitCount>;
 
-  /// True when that added something.
+  /// True if this added something.
   static bool unite(Units& into, const Units& more) {
     const bool isNew = (more & ~into).any();
     into |= more;
     return isNew;
   }
 
-  /// For each block: which registers some later block touches, and which it writes.
+  /// For each block: which registers later blocks access, and which they write.
   void findLaterTouches() {
     const std::size_t count = code_.blocks.size();
     std::vector<Units> touched(count), written(count);
@@ -127,8 +128,8 @@ class Assigner {
     }
   }
 
-  /// For each touch of the block: the next instruction that touches, or writes, the register. kFar: another block does;
-  /// nothing at all is told apart by later*_.
+  /// For each instruction of the block: the next one that touches its results, or writes its sources. kFar: none in
+  /// this block; later*_ tells whether another block has one.
   void findNext(const FlatBlock& block) {
     blockWantsReads_ = false;
     nextTouch_.assign(block.end - block.first, kFar);
@@ -158,22 +159,22 @@ class Assigner {
     }
   }
 
-  /// Convergence barriers are used in order (observed: ptxas gives BMOV.32 to one no scoreboard, and nvdisasm for sm_87
-  /// refuses it).
+  /// Convergence barriers need no scoreboard (observed: ptxas gives none to BMOV.32 of a barrier, and nvdisasm for
+  /// sm_87 refuses it).
   static bool isBarrier(const FlatTouch& t) { return fileOf(t.unit) == isa::File::B; }
 
-  /// Behind this instruction, what earlier ones of class `reader` read late has been read.
+  /// Whether all late reads of earlier instructions of class `reader` are complete after this instruction.
   bool settles(std::uint32_t index, isa::LatencyClass reader) const {
     const ori::Instr& instr = *code_.instrs[index].instr;
     return isa::settlesReads(instr, instr.isGuarded(), reader, target_);
   }
 
-  /// The predicate of an atomic (was it done at all?) is there when the operands have been read (encoder/hazard.cpp).
+  /// An atomic's predicate (whether it was executed) is ready when the operands have been read (encoder/hazard.cpp).
   static bool isEarlyResult(const FlatInstr& f, const FlatTouch& t) {
     return t.isDef && f.latencyClass == isa::LatencyClass::Atomic && fileOf(t.unit) == isa::File::P;
   }
 
-  /// Whether all that an instruction defines is such a predicate.
+  /// Whether the instruction defines only such predicates.
   bool hasEarlyResult(const FlatInstr& f) const {
     return std::ranges::all_of(code_.touches(f),
                                [&](const FlatTouch& t) { return !t.isDef || isBarrier(t) || isEarlyResult(f, t); });
@@ -200,21 +201,21 @@ class Assigner {
       control.readBarrier = pick(index, std::min(touch, write), f.latencyClass, true);
       return;
     }
-    // Whoever waits for the result before the source is overwritten, waits for the reading as well.
+    // A wait for the result before the source is overwritten covers the read as well.
     if (needsWrite && touch < write) needsRead = false;
     if (needsWrite) control.writeBarrier = pick(index, touch, f.latencyClass, false);
     if (needsRead) control.readBarrier = pick(index, write, f.latencyClass, true, bitOf(control.writeBarrier));
   }
 
-  /// Asynchronous copies signal by groups: what ends a group (LDGDEPBAR) takes the scoreboard that DEPBAR names, and
-  /// nobody else does, because DEPBAR counts.
+  /// Asynchronous copies signal by groups: the instruction that ends a group (LDGDEPBAR) uses the scoreboard of DEPBAR.
+  /// No other instruction uses it, because DEPBAR counts.
   void findGroups() {
     for (const FlatInstr& f : code_.instrs) {
       const int slot = f.latencyClass == isa::LatencyClass::Depbar ? isa::desc(f.instr->op).slotIndex("sb") : -1;
       if (slot >= 0) groupScoreboard_ = static_cast<std::uint8_t>(f.instr->op_(static_cast<unsigned>(slot)).imm);
     }
   }
-  /// The first instruction of a block from `i` on that may depend on a fence in front of it, or the end of the block.
+  /// The first instruction of a block from `i` on that may depend on a preceding fence, or the end of the block.
   std::uint32_t firstBehindFence(std::uint32_t i, std::uint32_t end) const {
     using isa::Flag;
     for (; i < end; ++i) {
@@ -227,8 +228,8 @@ class Assigner {
     return i;
   }
 
-  /// What must be complete before later instructions issue, without regard to registers: behind a fence the first
-  /// instruction that may depend on it waits, otherwise the next one.
+  /// Finds instructions that must be complete before later ones issue, independent of registers: after a fence the
+  /// first instruction that may depend on it waits, otherwise the next one.
   void findDrains() {
     drainsBefore_.assign(code_.instrs.size(), false);
     isDraining_.assign(code_.instrs.size(), false);
@@ -263,15 +264,15 @@ class Assigner {
     return groupScoreboard_ != kNoScoreboard && isCopy && f.instr->operandCount == 0;
   }
 
-  /// A group of bulk copies is done when what it reads has been read.
+  /// A group of bulk copies is complete when its sources have been read.
   void takeGroupScoreboard(FlatInstr& f) const {
     isa::Control& control = f.instr->control;
     (f.latencyClass == isa::LatencyClass::Tma ? control.readBarrier : control.writeBarrier) = groupScoreboard_;
   }
 
-  /// A scoreboard for an instruction whose result, or whose sources, are wanted at `wanted`. Prefers one whose other
-  /// users are wanted at the same place, then a free one, then the one that is wanted last. Sources are read long
-  /// before results arrive: results share with results, and leave the last free scoreboard to sources.
+  /// A scoreboard for an instruction whose result, or whose sources, are needed at `wanted`. Prefers one whose other
+  /// users are needed at the same place, then a free one, then the one that is needed last. Sources are read long
+  /// before results arrive: results share scoreboards with results, and leave the last free one to sources.
   std::uint8_t pick(std::uint32_t index, std::uint32_t wanted, isa::LatencyClass latencyClass, bool isRead,
                     std::uint8_t not_ = 0) {
     constexpr std::uint32_t kNear = 4;
@@ -306,7 +307,7 @@ class Assigner {
         score += 2ull << 32;
       else if (user.isRead == isRead)
         score += 1ull << 32;
-      // Taking turns keeps a scoreboard that was waited for just now out of the next consumer's way.
+      // Rotation: a scoreboard that was just waited for is not reused at once.
       if (isFree && !leavesLast) score += index - std::min(index, user.last);
       if (best < 0 || score > bestScore) {
         best = static_cast<int>(s);
@@ -315,7 +316,7 @@ class Assigner {
     }
     User& user = users_[best];
     user.wanted = (inUse >> best & 1) != 0 ? std::min(user.wanted, wanted) : wanted;
-    // Whoever waits for a mixed scoreboard waits for the result.
+    // A wait for a mixed scoreboard waits for the result.
     user.isRead = isRead && ((inUse >> best & 1) == 0 || user.isRead);
     user.latencyClass = latencyClass;
     user.last = index;
@@ -346,7 +347,7 @@ class Assigner {
     return std::move(state_);
   }
 
-  /// Tells pick() who has a scoreboard where a block begins.
+  /// Tells pick() which scoreboards are in use at the start of a block.
   void noteUser(const Outstanding& o) {
     for (unsigned s = 0; s < target_.scoreboardCount(); ++s) {
       if ((o.cover >> s & 1) == 0) continue;
@@ -357,7 +358,7 @@ class Assigner {
     }
   }
 
-  /// Waits come first: they may free a scoreboard for the instruction itself.
+  /// Waits first: they may free a scoreboard for the instruction itself.
   void chooseScoreboardsFor(std::uint32_t b, std::uint32_t i) {
     place(i);
     if (isSerial_)
@@ -379,7 +380,7 @@ class Assigner {
     }
   }
 
-  /// Lets the instruction wait for what it would disturb.
+  /// Makes the instruction wait for pending accesses that it conflicts with.
   void place(std::uint32_t index) {
     FlatInstr& f = code_.instrs[index];
     isa::Control& control = f.instr->control;
@@ -398,7 +399,7 @@ class Assigner {
     if (f.instr->op == isa::Op::EXIT)
       for (Outstanding& o : state_)
         if (isReadBesideWarp(o) && (o.cover & control.waitMask) == 0) control.waitMask |= chooseCover(o);
-    // Behind a call somebody else's code runs, which knows nothing of our scoreboards; neither does a caller.
+    // After a call, or a return, other code runs that does not know our scoreboards.
     if (f.awaitsAll || isSerial_)
       for (Outstanding& o : state_)
         if ((o.cover & control.waitMask) == 0) control.waitMask |= chooseCover(o);
@@ -410,22 +411,22 @@ class Assigner {
     std::erase_if(anticipated_, [&](const Outstanding& o) { return (o.cover & mask) != 0; });
   }
 
-  /// The units of copies and tensor memory read uniform registers while the warp goes on. It does not end before that
-  /// (observed: ptxas has EXIT wait for them).
+  /// The units for copies and tensor memory read uniform registers asynchronously. The warp must not exit before those
+  /// reads (observed: ptxas has EXIT wait for them).
   bool isReadBesideWarp(const Outstanding& o) const {
     return !o.isWrite && code_.instrs[o.producer].latencyClass == isa::LatencyClass::Tma;
   }
 
-  /// CCTL.IVALL: ends the load or atomic with acquire semantics before it. Lines that the cache fetches before that
-  /// access is done may be old, so that the invalidation waits for it (observed: ptxas).
+  /// CCTL.IVALL ends the load or atomic with acquire semantics before it. Cache lines fetched before that access is
+  /// complete may be stale, so the invalidation waits for it (observed: ptxas).
   static bool endsAcquire(const FlatInstr& f) {
     return f.latencyClass == isa::LatencyClass::CacheControl && isa::desc(f.instr->op).has(isa::Flag::Fence);
   }
   bool isOrdered(const Outstanding& o) const { return accessOf(*code_.instrs[o.producer].instr).isOrdered; }
 
-  /// tcgen05.wait::ld has no instruction: before anything that other threads, or the units of tensor memory, notice,
-  /// loads from tensor memory are done (observed: barriers and mbarriers wait for them). Weak stores are not noticed
-  /// until something that orders them.
+  /// tcgen05.wait::ld has no instruction: loads from tensor memory must be complete before anything visible to other
+  /// threads or the units of tensor memory (observed: barriers and mbarriers wait for them). Weak stores become visible
+  /// only by an instruction that orders them.
   bool loadsTensor(const Outstanding& o) const { return isTensorLoad(code_.instrs[o.producer]); }
   static bool isTensorLoad(const FlatInstr& f) { return f.latencyClass == isa::LatencyClass::TensorLoad; }
   static bool isNoticed(const FlatInstr& f) {
@@ -435,7 +436,7 @@ class Assigner {
     return row.has(isa::Flag::SideEffect);
   }
 
-  /// Units that work in order cannot overtake themselves.
+  /// Units that work in order process both in that order.
   bool passesInOrder(const Outstanding& first, const FlatTouch& second, const FlatInstr& f) const {
     if (!second.isDef || !second.isLate) return false;
     const isa::LatencyClass earlier = code_.instrs[first.producer].latencyClass;
@@ -451,7 +452,7 @@ class Assigner {
     if (!o.isWrite && own == 0) own = bitOf(control.writeBarrier);
     if (own == 0) own = static_cast<std::uint8_t>(o.cover & -o.cover);
     if (own == 0) {
-      // Nobody seemed to need it when it was chosen.
+      // No need was known when scoreboards were chosen.
       std::uint8_t& barrier = o.isWrite ? control.writeBarrier : control.readBarrier;
       barrier = static_cast<std::uint8_t>(target_.scoreboardCount() - 1);
       own = bitOf(barrier);
@@ -521,24 +522,24 @@ class Assigner {
     std::uint32_t wanted = kFar;
     std::uint32_t last = 0;
     isa::LatencyClass latencyClass = isa::LatencyClass::None;
-    bool isRead = false; ///< all users signal that sources have been read
+    bool isRead = false; ///< all users signal that their sources have been read
   };
 
   FlatCode& code_;
   const isa::Target& target_;
   const bool isSerial_;
   bool isFirstWalk_ = true;
-  bool blockWantsReads_ = false; // somebody will wait until sources have been read
+  bool blockWantsReads_ = false; // an instruction will wait for sources to be read
   std::uint8_t groupScoreboard_ = kNoScoreboard;
   std::vector<bool> drainsBefore_; // by instruction
-  std::vector<bool> isDraining_;   // by instruction: a fence in front of it may not be done
+  std::vector<bool> isDraining_;   // by instruction: a preceding fence may not be complete
   State state_;
   std::array<User, 8> users_{};
   std::vector<State> exits_;           // by block
-  std::vector<State> expected_;        // by block: what came over its back edges when scoreboards were chosen before
-  std::vector<State> expectedAtEntry_; // by block: what of that is still under way where it begins
-  State anticipated_;                  // and at this place; for the choice of scoreboards only
-  std::vector<std::uint32_t> firstTouch_, firstWrite_; // by register: where the block touches or writes it first
+  std::vector<State> expected_;        // by block: in flight on its backedges in the previous choice
+  std::vector<State> expectedAtEntry_; // by block: those that are still in flight at its start
+  State anticipated_;                  // and at the current instruction; for the choice of scoreboards only
+  std::vector<std::uint32_t> firstTouch_, firstWrite_; // by register: the first access or write in the block
   std::vector<Units> laterTouched_, laterWritten_;     // by block
   std::vector<std::uint32_t> nextTouch_, nextWrite_;   // by instruction of the block
   std::vector<std::uint32_t> nextSettling_;            // by instruction of the block: the next that settles reads

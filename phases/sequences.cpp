@@ -21,7 +21,7 @@ void idleBefore(ori::Function& function, ori::Instr* instr, unsigned loads) {
   }
 }
 
-/// How many idle loads an instruction wants since the last access to shared memory.
+/// How many idle loads an instruction needs after the last access to shared memory.
 unsigned idleLoadsFor(const ori::Instr& instr) {
   constexpr unsigned kCopy = 3, kFence = 4;
   switch (instr.op) {
@@ -32,7 +32,7 @@ unsigned idleLoadsFor(const ori::Instr& instr) {
   }
 }
 
-/// A barrier, or an access that may be to shared memory: what follows needs idle loads.
+/// Whether later instructions need idle loads: a barrier, or an access that may be to shared memory.
 bool needsIdleLoadsAfter(const ori::Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   switch (row.latencyClass) {

@@ -24,13 +24,13 @@ using ori::Instr;
 
 namespace {
 
-/// Sets are not made larger than this.
+/// The most entries of the data flow sets.
 constexpr std::size_t kMostCells = 1 << 22;
 
 constexpr std::uint32_t kAnything = 0, kNothing = 1, kFirstProvider = 2;
 
-/// What a location is: the memory that a load or store names. Values of equal locations are equal if nothing has been
-/// written in between.
+/// Identifies a memory location: the address and size of a load or store. Loads with equal keys return equal values
+/// unless something was written in between.
 using Key = std::tuple<int, bool, ori::VRegId, unsigned, ori::VRegId, unsigned, std::int64_t, unsigned>;
 
 struct Location {
@@ -38,7 +38,7 @@ struct Location {
   unsigned loads = 0, stores = 0;
 };
 
-/// What an instruction does to what is known of locations.
+/// The effect of an instruction on the known locations.
 struct Event {
   enum class Kind : std::uint8_t { Load, Store, Write, Meet, Forget } kind;
   Instr* instr = nullptr;
@@ -85,7 +85,7 @@ class LoadSharing {
  private:
   static bool isShareable(const Location& location) { return location.loads && location.loads + location.stores > 1; }
 
-  /// Forgets the locations that no load can be shared of.
+  /// Drops the locations without loads that could be shared.
   void keepShareable() {
     std::vector<Location> kept;
     std::vector<std::uint32_t> now(locations_.size(), ori::kNoId);
@@ -100,7 +100,7 @@ class LoadSharing {
       location = now[location];
   }
 
-  /// A weak access whose location is known; none otherwise.
+  /// The key of a weak access with a known location; none otherwise.
   std::optional<Key> keyOf(const Instr& instr, const MemoryAccess& access) const {
     if (!isPlain(instr) || !access.isExact || access.isOrdered) return std::nullopt;
     if (!isStable(access.base) || !isStable(access.uniformBase)) return std::nullopt;
@@ -117,7 +117,7 @@ class LoadSharing {
 
   bool isStable(const Operand& o) const { return o.isNone() || (o.isVirtual() && rw_.isStable(o)); }
 
-  /// What a load would find behind the instruction, if it is known.
+  /// The value that a load after the instruction would return, if known.
   std::optional<Operand> valueOf(const Instr& instr) const {
     const bool isStore = isa::desc(instr.op).has(Flag::Store);
     const Operand value = slotOf(instr, isStore ? "Rb" : "Rd").value();
@@ -136,7 +136,7 @@ class LoadSharing {
         const auto key = keyOf(instr, access);
         if (!key || !valueOf(instr)) continue;
         constexpr std::uint32_t kWordBytes = 4;
-        if (access.isStore && access.bytes < kWordBytes) continue; // a load would extend it
+        if (access.isStore && access.bytes < kWordBytes) continue; // a load would extend the value
         const auto [at, isNew] = numbers_.try_emplace(*key, static_cast<std::uint32_t>(locations_.size()));
         if (isNew) locations_.push_back({access});
         ++(access.isStore ? locations_[at->second].stores : locations_[at->second].loads);
@@ -188,7 +188,7 @@ class LoadSharing {
       if (event.kind == Event::Kind::Store) known[event.location] = providerOf(*event.instr);
       break;
     case Event::Kind::Meet:
-      // Other threads' stores may have come in between. Nobody else writes local memory.
+      // Other threads may have stored in between. Local memory is private.
       for (std::uint32_t i = 0; i < known.size(); ++i)
         if (locations_[i].access.space != MemoryAccess::Space::Local) known[i] = kNothing;
       break;
@@ -196,7 +196,7 @@ class LoadSharing {
     }
   }
 
-  /// A loop where no value goes from round to round waits for what others store.
+  /// A loop without loop-carried values waits for stores of other threads.
   bool mayWait(ori::BlockId id) const {
     const Instr* first = function_.block(id)->first;
     if (first && first->op == Op::PHI) return false;
@@ -214,7 +214,7 @@ class LoadSharing {
         known = others;
         continue;
       }
-      for (std::size_t i = 0; i < known.size(); ++i) { // without branches: several at a time
+      for (std::size_t i = 0; i < known.size(); ++i) { // branch-free, so that it vectorizes
         const std::uint32_t one = known[i], other = others[i];
         const std::uint32_t both = (other == kAnything) | (other == one) ? one : kNothing;
         known[i] = one == kAnything ? other : both;
@@ -239,7 +239,7 @@ class LoadSharing {
   }
 
   bool replace() {
-    std::optional<SharedPressure> pressure; // measured for the first pair
+    std::optional<SharedPressure> pressure; // computed for the first pair
     std::vector<std::pair<Instr*, const Instr*>> shared;
     for (const ori::BlockId id : cfg_.reversePostOrder()) {
       std::vector<std::uint32_t> known = atStart(id);

@@ -38,7 +38,7 @@ bool isSafeConstantLoad(const ori::Instr& instr) {
 
 namespace {
 
-/// Without regard to its guard; `mayWrite` says into which registers it may.
+/// Ignores the guard; `mayWrite` says which registers the instruction may write.
 template <typename MayWrite> Speculation speculationUnguarded(const ori::Instr& instr, MayWrite&& mayWrite) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (instr.op == Op::PHI) return Speculation::Never;
@@ -54,7 +54,7 @@ template <typename MayWrite> Speculation speculationUnguarded(const ori::Instr& 
   if (row.has(Flag::SideEffect)) return Speculation::Never;
   if (row.has(Flag::ConstLoad)) return isSafeConstantLoad(instr) ? Speculation::Free : Speculation::Guarded;
   for (const ori::Operand& o : instr.ops())
-    if (o.isConst() && o.reg != isa::Operand::kNoReg) return Speculation::Never; // bindless: its index is a UR
+    if (o.isConst() && o.reg != isa::Operand::kNoReg) return Speculation::Never; // bindless: the index is in a UR
   return Speculation::Free;
 }
 

@@ -15,21 +15,21 @@ enum class Speculation : std::uint8_t {
 };
 
 /// Constant loads are free if their address is known: the bank does not change, and a load within it cannot fault. With
-/// an index in a register they may be out of bounds, so they count as memory accesses. Guarded instructions, those of
-/// the uniform datapath and registers with several definitions are not moved.
+/// an index in a register they may be out of bounds, so they count as memory accesses. Guarded instructions, uniform
+/// datapath instructions and registers with several definitions are not moved.
 Speculation speculationOf(const ori::Function& function, const ori::Instr& instr);
 
-/// Whether an instruction would be free without its guard, if it wrote registers that nobody else writes.
+/// Whether an instruction would be Free without its guard, if it wrote registers without other definitions.
 bool mayRunInAllLanes(const ori::Instr& instr);
 
-/// Reads a uniform register that a loop writes. Lanes that have left the loop may find there what a later iteration of
-/// the others wrote, so the instruction cannot be executed later than it stands.
+/// Whether the instruction reads a uniform register that a loop writes. For lanes that have left the loop, the register
+/// may already have the value of a later iteration of other lanes, so the instruction must not move to a later point.
 bool readsUniformOfLoop(const ori::Function& function, const ori::Loops& loops, const ori::Instr& instr);
 
-/// A constant load (LDC, or a copy of a constant) whose address is known.
+/// Whether this is a constant load (LDC, or a copy of a constant) with a known address.
 bool isSafeConstantLoad(const ori::Instr& instr);
 
-/// Issue slots that an instruction takes, roughly: half the cycles for which its pipe is busy, from 1 to 4.
+/// Issue slots of an instruction, roughly: half the cycles for which its pipe is busy, from 1 to 4.
 unsigned issueSlots(const isa::Target& target, const ori::Instr& instr);
 
 } // namespace orias::phases

@@ -18,7 +18,7 @@ class SpillEstimate {
   }
 
   SpillCode run() {
-    // What the region does not touch waits in memory first.
+    // Values that the region does not reference are spilled first.
     through_ = values_.liveThrough()[file_];
     for (std::uint32_t id = 0; id < states_.size(); ++id)
       if (isInFile(id) && values_.values()[id].isLiveBefore) {
@@ -46,7 +46,7 @@ class SpillEstimate {
 
   bool isInFile(std::uint32_t id) const { return values_.values()[id].file == file_; }
 
-  /// The position of the next instruction that reads the value; behind all for those that only later code reads.
+  /// The position of the next instruction that reads the value; after all others if only later code reads it.
   std::uint32_t nextTouch(std::uint32_t id) const {
     return touchesOf_[id].empty() ? static_cast<std::uint32_t>(order_.size()) : touchesOf_[id].back();
   }
@@ -72,7 +72,7 @@ class SpillEstimate {
     while (inRegisters_.size() + through_ > registers_) {
       if (through_ != 0) {
         --through_;
-        ++code_.loads; // for whoever reads it elsewhere
+        ++code_.loads; // for later code
         continue;
       }
       if (inRegisters_.empty()) return;

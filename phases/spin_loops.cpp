@@ -24,7 +24,7 @@ using ori::LoopId;
 
 namespace {
 
-/// Each time it may find what another thread has written in between.
+/// Whether the instruction may return a value that another thread has written since it last ran.
 bool readsOthers(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (!row.has(Flag::Atomic) && !row.has(Flag::Load)) return false;
@@ -43,7 +43,7 @@ bool isCompareAndSwap(const Instr& instr) {
          instr.op == Op::ATOMS_CAS_P;
 }
 
-/// Lowering puts it into a loop that ends when it has stored.
+/// Whether lowering puts the instruction into a loop that ends when it has stored.
 bool isCastSpin(const Instr& instr) {
   const int form = isa::desc(instr.op).modIndex(isa::Mod::Sub);
   return isCompareAndSwap(instr) && form >= 0 && instr.mods[form] != 0;
@@ -71,7 +71,7 @@ class Finder {
   }
 
  private:
-  /// Nor does it sleep.
+  /// Whether the loop can be a candidate: it has such reads, and does not sleep.
   bool mayContainReads(LoopId loop) const {
     bool reads = false;
     for (BlockId id : loops_.blocks(loop)) {
@@ -89,7 +89,7 @@ class Finder {
     return (divergence_.isUniformBlock(entry) && !divergence_.branchesApart(entry)) || meetInFrontOf(header);
   }
 
-  /// Lanes that have parted before wait for each other in front of the block.
+  /// Whether diverged lanes wait for each other before the block.
   bool meetInFrontOf(BlockId header) {
     if (!convergence_) {
       std::vector<bool> isDivergent(cfg_.idCount());
@@ -104,7 +104,7 @@ class Finder {
     });
   }
 
-  /// Goes back from what decides whether lanes leave the loop, over what is computed in it.
+  /// Collects what the exit conditions depend on, as far as it is computed in the loop.
   void collect(LoopId loop) {
     reads_.clear();
     areReadsAlike_ = true;
@@ -136,8 +136,8 @@ class Finder {
     if (isFromOutside && !divergence_.isUniform(o)) areReadsAlike_ = false;
   }
 
-  /// Which of several values arrives at a join depends on the branches between the block that dominates the join and
-  /// the join; without a join, on any in the loop.
+  /// The value at a join depends on the branches between its dominator and the join; without a join, on any branch in
+  /// the loop.
   void takeBranches(LoopId loop, BlockId join) {
     for (BlockId id : loops_.blocks(loop)) {
       const bool isBetween = join == ori::kNoId || (cfg_.rpoIndex(id) >= cfg_.rpoIndex(dominators_.idom(join)) &&
@@ -152,12 +152,11 @@ class Finder {
     const isa::InstrDesc& row = isa::desc(instr.op);
     const bool isTest = instr.op == Op::SYNCS_PHASECHK;
     if (readsOthers(instr) && !lockFree_.contains(&instr)) reads_.push_back(&instr);
-    // What each lane knows, or does, for itself.
+    // Values or effects that differ between lanes.
     if ((row.has(Flag::Atomic) && !isTest) || row.has(Flag::Varying) || instr.op == Op::S2R) areReadsAlike_ = false;
   }
 
-  /// A compare-and-swap that each iteration executes, and that lets lanes leave the loop when it has succeeded; or
-  /// null.
+  /// A compare-and-swap that each iteration executes, and whose success lets lanes leave the loop; or null.
   const Instr* lockFreeSwap(LoopId loop) const {
     const auto runsAlways = [&](BlockId id) {
       return std::ranges::all_of(loops_.loop(loop).latches,
@@ -176,14 +175,14 @@ class Finder {
   bool leavesOnSuccess(LoopId loop, const Instr& swap, const ori::Block& from, BlockId to) const {
     const Instr* branch = ori::plainBranch(from);
     if (!branch || !branch->isGuarded()) return false;
-    // Lanes leave where the guard is `leaves`.
+    // Lanes leave if the guard predicate equals `leaves`.
     const bool leaves = (from.fallthrough != to) != branch->guard().inverted();
     const Instr* condition = definitions_.single(branch->guard().reg);
     if (!condition || condition->isGuarded()) return false;
     return function_.ssa && isLoopCarried(loop, swap) && comparesResult(swap, *condition, leaves);
   }
 
-  /// What the compare-and-swap expects is what the one before has found.
+  /// Whether the compare-and-swap expects the value that the previous one has found.
   bool isLoopCarried(LoopId loop, const Instr& swap) const {
     const Operand& expected = slotOf(swap, "Rb");
     const Operand& result = slotOf(swap, "Rd");
@@ -201,12 +200,12 @@ class Finder {
     return true;
   }
 
-  /// Whether the condition says that what the compare-and-swap has found is what it expected, or that it is not.
+  /// Whether the condition compares the found value with the expected one, for equality (`wantsEqual`) or inequality.
   bool comparesResult(const Instr& swap, const Instr& condition, bool wantsEqual) const {
     const Operand& result = slotOf(swap, "Rd");
     if (!comparesWords(swap, condition, wantsEqual, result.width - 1)) return false;
     if (result.width == 1 || condition.op == Op::ISETP_64) return true;
-    // The high words, with what is known of the low ones.
+    // A comparison of the high words that includes the result for the low words.
     constexpr unsigned kLow = 5;
     if (result.width != 2 || condition.op != Op::ISETP_EX) return false;
     const Operand low = condition.op_(kLow).value();
@@ -238,11 +237,11 @@ class Finder {
   const ori::DomTree& dominators_;
   const ori::Divergence& divergence_;
   std::optional<ori::ConvergencePlan> convergence_;
-  std::vector<Instr*> work_;        ///< what decides whether lanes leave the loop at hand
-  std::set<const Instr*> seen_;     ///< the same
-  std::vector<Instr*> reads_;       ///< those of them that read what others write
-  std::set<const Instr*> lockFree_; ///< compare-and-swaps of inner loops that wait for nobody
-  bool areReadsAlike_ = true; ///< whether lanes that run the loop together read the same, and nothing else parts them
+  std::vector<Instr*> work_;        ///< instructions that the exit conditions of the current loop depend on
+  std::set<const Instr*> seen_;     ///< the instructions in work_
+  std::vector<Instr*> reads_;       ///< those in work_ that read what other threads write
+  std::set<const Instr*> lockFree_; ///< lock-free compare-and-swaps of inner loops
+  bool areReadsAlike_ = true;       ///< lanes together in the loop read the same values; nothing else parts them
 };
 
 } // namespace

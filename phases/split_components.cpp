@@ -15,10 +15,10 @@ using ori::VRegId;
 
 namespace {
 
-/// The parts of a register, in order: where each begins, and its width.
+/// The parts of a register, in order: first component and width of each.
 std::vector<std::pair<unsigned, unsigned>> partsOf(const ori::Function& function, VRegId id) {
   const unsigned width = function.vreg(id).width;
-  std::uint32_t joined = 0; // bit i: some operand names the components i and i + 1
+  std::uint32_t joined = 0; // bit i: some operand uses the components i and i + 1
   for (const Operand* o = function.vreg(id).refs; o; o = o->nextRef)
     for (unsigned i = o->sub; i + 1U < o->sub + std::max<unsigned>(o->width, 1); ++i)
       joined |= 1U << i;

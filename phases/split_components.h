@@ -6,13 +6,13 @@
 
 namespace orias::phases {
 
-/// Makes all operands that name the register `from` name parts of others: word i of it is word 0 of `words[i]`, an
-/// operand of one register. The words that one operand names must stand next to each other there.
+/// Replaces word i of the register `from` by word 0 of `words[i]`, an operand of one register, in all operands. The
+/// words that one operand uses must be adjacent in the new registers.
 void renameWords(ori::Function& function, ori::VRegId from, std::span<const isa::Operand> words);
 
-/// Gives the parts of a wide register that no operand names together registers of their own. A 64-bit value whose
-/// halves are computed and read one by one needs no aligned pair then, and one whose upper half nobody reads needs one
-/// register only. For code out of SSA form, before allocation. True if it renamed anything.
+/// Splits a wide register into the parts that no operand uses together. A 64-bit value whose halves are computed and
+/// read separately then needs no aligned pair, and one whose upper half is unused needs one register only. For code out
+/// of SSA form, before allocation. True if anything was renamed.
 bool splitComponents(ori::Function& function);
 
 } // namespace orias::phases

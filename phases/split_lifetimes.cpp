@@ -29,18 +29,18 @@ class LifetimeSplitter {
   }
 
  private:
-  /// An operand that names a register.
+  /// An operand that refers to a register.
   struct Reference {
     Instr* instr;
     unsigned slot;
   };
-  /// The references below the current point, back to where the register was dead.
+  /// The references after the current point, back to where the register was dead.
   struct Lifetime {
     std::vector<Reference> references;
     bool leavesBlock = false;
   };
 
-  /// Registers that a guard and more than one other definition write.
+  /// Finds registers with a guarded definition and more than one other definition.
   bool findCandidates() {
     const auto count = static_cast<VRegId>(function_.vregCount());
     isCandidate_.assign(count, false);
@@ -86,7 +86,7 @@ class LifetimeSplitter {
     }
   }
 
-  /// Ends the lifetime at its beginning.
+  /// Completes the lifetime at its beginning.
   void close(VRegId id) {
     Lifetime& lifetime = open_[id];
     if (!lifetime.leavesBlock && !lifetime.references.empty()) closed_.push_back({id, std::move(lifetime.references)});
@@ -99,7 +99,7 @@ class LifetimeSplitter {
       unsigned all = 0;
       function_.forEachDef(id, [&](const ori::Operand&) { ++all; });
       function_.forEachUse(id, [&](const ori::Operand&) { ++all; });
-      if (all == references.size()) continue; // the only lifetime that is left
+      if (all == references.size()) continue; // the only remaining lifetime
       const ori::VReg old = function_.vreg(id);
       const VRegId fresh = function_.newVReg(old.file, old.width, old.name);
       function_.vreg(fresh).align = old.align;

@@ -4,9 +4,9 @@
 
 namespace orias::phases {
 
-/// Gives registers with guarded definitions, which stay out of SSA form, a register for each of their lifetimes that
-/// begins and ends in one block: an unrolled `MOV r, 0; @p LDG r` has a register for each copy then, and its loads can
-/// run at the same time. True if it renamed anything.
+/// Gives registers with guarded definitions, which are not in SSA form, a new register for each lifetime within one
+/// block: an unrolled `MOV r, 0; @p LDG r` then has a register for each copy, and its loads can overlap. True if
+/// anything was renamed.
 bool splitLocalLifetimes(ori::Function& function);
 
 } // namespace orias::phases

@@ -1,9 +1,9 @@
 // Chooses stall counts: second half of phases 115 and 116.
 //
-// Cycles are counted along each block as if nothing ever waited for a scoreboard, which is the fastest that the code
-// can run. An instruction issues when its predecessor has stalled long enough for every fixed latency that ends in it.
-// What a block leaves under way is handed to its successors with its age; when their first instructions want more time,
-// the ends of the predecessors are made longer, until nothing changes. Stalls only grow, so that it ends.
+// Cycles are counted along each block without waits for scoreboards, which is the fastest that the code can run. An
+// instruction issues when its predecessor has stalled long enough for every fixed latency that ends in it. Events in
+// flight at the end of a block are passed to its successors with their age. If their first instructions need more time,
+// the ends of the predecessors are extended, until nothing changes. Stalls only grow, so this terminates.
 
 #include "phases/controls.h"
 
@@ -16,9 +16,9 @@ namespace orias::phases {
 namespace {
 
 constexpr Unit kFirstScoreboard = isa::kFileCount << 8;
-constexpr Unit kFirstPipe = kFirstScoreboard | 0x80; ///< a pipe that is busy for longer than one stall count says
+constexpr Unit kFirstPipe = kFirstScoreboard | 0x80; ///< a pipe that is busy for longer than the largest stall count
 
-/// A fixed-latency read or write whose time has not passed, or a scoreboard that was taken just now.
+/// A pending fixed-latency read or write, or a scoreboard that was just set.
 struct Event {
   Unit unit = 0;
   bool isWrite = false;
@@ -27,9 +27,9 @@ struct Event {
 
   auto key() const { return std::tuple(unit, isWrite, access.latencyClass, access.port); }
 };
-using State = std::vector<Event>; // sorted by key() at the borders of blocks
+using State = std::vector<Event>; // sorted by key() at block boundaries
 
-/// Units, of which it says in one step that most others are not among them.
+/// A filter for a set of units: rejects most other units in one step.
 class UnitFilter {
  public:
   void add(Unit unit) { bits_ |= std::uint64_t{1} << unit % 64; }
@@ -50,12 +50,12 @@ class Staller {
   }
 
   Stalls run() {
-    // A change at a block's end reaches its successors in the next round; long chains settle in the first one, because
-    // blocks are visited in layout order.
+    // A change at a block's end reaches its successors in the next iteration. Long chains settle in the first one,
+    // because blocks are visited in layout order.
     for (bool again = true; again;) {
       again = false;
       for (std::uint32_t b = 0; b < code_.blocks.size(); ++b) {
-        if (!isDue_[b]) continue; // nothing that it depends on has changed
+        if (!isDue_[b]) continue; // its inputs have not changed
         isDue_[b] = false;
         again |= visit(b);
       }
@@ -64,8 +64,8 @@ class Staller {
   }
 
  private:
-  /// The pipe takes its next instruction so late that NOPs must stand between (fp64 from sm_103 on). At -O0 every
-  /// instruction waits for the result of the one before.
+  /// Whether the pipe is busy for so long that NOPs are needed before its next instruction (fp64 from sm_103 on). At
+  /// -O0 every instruction waits for the result of the previous one.
   bool holdsPipe(const FlatInstr& f) const {
     return !isSerial_ && target_.pipe(f.latencyClass) != 0 &&
            target_.issueCycles(f.latencyClass) > 2 * target_.maxStall();
@@ -95,13 +95,13 @@ class Staller {
     return changed;
   }
 
-  /// Makes the end of a predecessor so long that the first instruction of `b` may follow.
+  /// Extends the end of a predecessor so that the first instruction of `b` may follow.
   bool lengthen(std::uint32_t p, std::uint32_t b) {
     const FlatBlock& from = code_.blocks[p];
     const State state = age(exits_[p], static_cast<std::int32_t>(stalls_.before[b]));
     const std::int32_t wanted = earliest(code_.instrs[code_.blocks[b].first], state, 0);
     if (wanted <= 0) return false;
-    // The last instruction of a block may be a branch, behind which no NOP can stand.
+    // The last instruction of a block may be a branch, and no NOP can follow it.
     const unsigned room =
         from.first == from.end ? 0 : target_.maxStall() - std::min(target_.maxStall(), stalls_.after[from.end - 1]);
     const unsigned here = std::min(room, static_cast<unsigned>(wanted));
@@ -141,12 +141,12 @@ class Staller {
     return age(std::move(state), now);
   }
 
-  /// What an instruction keeps from the next one, whatever that is.
+  /// The least stall after an instruction, regardless of the next one.
   unsigned leastStall(std::uint32_t index, std::uint32_t blockEnd) const {
     const FlatInstr& f = code_.instrs[index];
     unsigned least = std::max(1u, target_.minStall(f.latencyClass));
     const unsigned pipe = target_.pipe(f.latencyClass);
-    // The first instruction of another block is taken to want the same pipe.
+    // The first instruction of another block is assumed to use the same pipe.
     const bool competes = !holdsPipe(f) && (pipe == 0 || index + 1 == blockEnd ||
                                             target_.pipe(code_.instrs[index + 1].latencyClass) == pipe);
     if (competes && !isMemory(f))
@@ -154,7 +154,7 @@ class Staller {
     return least;
   }
 
-  /// The queues of memory and special functions hold back by themselves.
+  /// The queues of memory and special functions stall by themselves.
   bool isMemory(const FlatInstr& f) const {
     return target_.pipe(f.latencyClass) != 0 && target_.isScoreboarded(f.latencyClass);
   }
@@ -173,7 +173,7 @@ class Staller {
       } else if (e.unit >= kFirstScoreboard) {
         if ((waits >> (e.unit - kFirstScoreboard) & 1) != 0) distance = target_.scoreboardDelay();
       } else if (f.leaves || isSerial_) {
-        // Nobody knows what comes next there.
+        // The next instruction there is unknown.
         if (e.isWrite) distance = longest(e);
       }
       if (e.unit < kFirstScoreboard && named.mayHave(e.unit))
@@ -190,7 +190,7 @@ class Staller {
     return issue;
   }
 
-  /// No reader, by any port, wants more. The table is asked once for each kind of writer.
+  /// The longest latency of any reader by any port. Looked up once for each kind of writer.
   unsigned longest(const Event& e) const {
     const isa::File file = fileOf(e.unit);
     unsigned& known = longest_[{file, e.access.latencyClass, e.access.port}];
@@ -204,7 +204,7 @@ class Staller {
     for (LatencyClass reader :
          {LatencyClass::Alu, LatencyClass::Select, LatencyClass::Alu64, LatencyClass::Fma, LatencyClass::Fp64,
           LatencyClass::Hmma, LatencyClass::Load, LatencyClass::Branch, LatencyClass::Udp, LatencyClass::Uldc}) {
-      // The uniform datapath reads no registers of file R, and the table takes the worst of what it does not know.
+      // The uniform datapath does not read file R, and for unknown combinations the table returns the worst case.
       const bool isUniform = reader == LatencyClass::Udp || reader == LatencyClass::Uldc;
       if (isUniform && file == isa::File::R) continue;
       for (isa::Access::Port port : {isa::Access::Port::Main, isa::Access::Port::Guard})
@@ -240,7 +240,7 @@ class Staller {
       *same = event;
   }
 
-  /// The state `cycles` later, sorted, without what has passed.
+  /// The state after `cycles`, sorted, without events in the past.
   State age(State state, std::int32_t cycles) const {
     for (Event& e : state)
       e.issued -= cycles;
@@ -249,7 +249,7 @@ class Staller {
     return state;
   }
 
-  /// Both, each event at its youngest.
+  /// The union of both states, each event at its youngest.
   static State join(const State& a, const State& b) {
     State all;
     all.reserve(a.size() + b.size());
@@ -277,7 +277,7 @@ class Staller {
   std::vector<State> exits_; // by block
   std::vector<bool> isDue_;  // by block: to be visited again
   Stalls stalls_;
-  mutable std::map<std::tuple<isa::File, isa::LatencyClass, isa::Access::Port>, unsigned> longest_; // 0: not asked yet
+  mutable std::map<std::tuple<isa::File, isa::LatencyClass, isa::Access::Port>, unsigned> longest_; // 0: unknown
 };
 
 } // namespace

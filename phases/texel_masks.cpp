@@ -1,5 +1,5 @@
-// The mask of a texture fetch says which of the four components are returned. They are packed: the first two into the
-// registers of Rd, the others into those of Rd2.
+// The mask of a texture fetch selects the components that are returned, of four. They are packed: the first two into
+// the registers of Rd, the others into those of Rd2.
 
 #include "phases/texel_masks.h"
 
@@ -23,7 +23,7 @@ namespace {
 constexpr unsigned kComponents = 4;
 constexpr unsigned kAllComponents = (1u << kComponents) - 1;
 
-/// The slots of the results of a fetch of f32 or 32-bit integers.
+/// The result slots of a fetch of f32 or 32-bit integers.
 struct TexelSlots {
   unsigned low, high;
 };
@@ -41,7 +41,7 @@ std::optional<TexelSlots> texelSlots(const Instr& instr) {
   return TexelSlots{*low, *high};
 }
 
-/// The registers of a fetch of all components, and who uses each of these.
+/// The registers of a fetch of all components, and the uses of each.
 struct Texel {
   Operand low, high;
   std::array<std::vector<ori::Operand*>, kComponents> uses;
@@ -54,8 +54,8 @@ struct Texel {
   }
 };
 
-/// Nothing if a result is not a whole register with one definition, or if an instruction uses both of its components at
-/// once: these must stay adjacent.
+/// Nothing if a result is not a whole register with one definition, or if an instruction uses both of its components
+/// together: these must stay adjacent.
 std::optional<Texel> texelOf(const ori::Function& function, const Instr& instr, TexelSlots slots) {
   Texel texel{instr.op_(slots.low).value(), instr.op_(slots.high).value(), {}};
   for (const auto& [result, first] : {std::pair{texel.low, 0u}, std::pair{texel.high, 2u}}) {

@@ -23,9 +23,9 @@ using isa::Flag;
 using isa::Op;
 using ori::Instr;
 
-/// What later phases make of one operation on pairs.
+/// Cost of an operation on pairs after later phases expand it.
 constexpr unsigned kPairIssue = 2, kPairLatency = 8;
-/// From the branch of one pass to the first instruction of the next.
+/// Cycles from the branch of one pass to the first instruction of the next.
 constexpr unsigned kBranchCycles = 5;
 constexpr std::uint32_t kNone = ~0u;
 
@@ -35,7 +35,7 @@ struct BodyTouch {
   isa::Touch touch;
 };
 
-/// Where a value lies from another one, as far as sums with numbers tell.
+/// A value as another one plus a constant.
 struct Symbol {
   std::uint32_t root = 0;
   std::int64_t offset = 0;
@@ -81,7 +81,7 @@ class Copies {
     bool isLate, isPair;
   };
   struct Value {
-    unsigned readers = 0; ///< that have not been issued
+    unsigned readers = 0; ///< that have not been issued yet
     bool isCarried = false;
   };
 
@@ -129,7 +129,7 @@ class Copies {
 
   bool isTest(std::size_t i) const { return body_[i] == compare_ || body_[i] == low_ || i + 1 == size_; }
 
-  /// Adds a number to a register that it replaces.
+  /// Whether the instruction adds a constant to a register and replaces it.
   bool isIncrement(std::size_t i) const {
     const Instr& instr = *body_[i];
     if ((instr.op != Op::IADD3 && instr.op != Op::IADD64) || instr.isGuarded()) return false;
@@ -150,7 +150,7 @@ class Copies {
            (instr.op_(1).isImm() || (instr.op_(1).isReg() && instr.op_(1).isZeroReg()));
   }
 
-  /// Whether it issues nothing in copy `k`.
+  /// Whether the instruction issues nothing in copy `k`.
   bool isFree(std::size_t i, unsigned k) const {
     const Instr& instr = *body_[i];
     if (isa::desc(instr.op).has(Flag::Copy) || isNumber(instr)) return true;
@@ -208,7 +208,7 @@ class Copies {
         firstReads_.push_back({t.comp, n, t.touch});
         hasFirstReads_.emplace(t.comp, true);
         if (lastValue_[t.comp] == kNone && t.touch.file == isa::File::R) {
-          lastValue_[t.comp] = newValue(); // what the pass before has left
+          lastValue_[t.comp] = newValue(); // the value from the previous pass
           ++liveAtStart_;
         }
       }
@@ -228,7 +228,7 @@ class Copies {
       symbols_[t.comp] = sum ? *sum : Symbol{nextRoot_++, 0};
       if (t.touch.file != isa::File::R || (instr.isGuarded() && lastValue_[t.comp] != kNone)) continue;
       lastValue_[t.comp] = newValue();
-      node.reads.push_back(lastValue_[t.comp]); // dies here when nobody reads it
+      node.reads.push_back(lastValue_[t.comp]); // dies here if it is unused
       ++values_[lastValue_[t.comp]].readers;
       ++node.defines;
     }
@@ -239,7 +239,7 @@ class Copies {
     return static_cast<std::uint32_t>(values_.size() - 1);
   }
 
-  /// The result as a value of before and a number.
+  /// The result as an earlier value plus a constant.
   std::optional<Symbol> symbolOf(std::size_t i) const {
     const Instr& instr = *body_[i];
     if (instr.isGuarded()) return std::nullopt;
@@ -289,14 +289,14 @@ class Copies {
     accesses_.push_back(now);
   }
 
-  /// Everything before comes first, and everything behind comes later.
+  /// All earlier nodes must come before this one, and all later nodes after it.
   void addWall(std::uint32_t n) {
     for (std::uint32_t before = wall_ == kNone ? 0 : wall_; before < n; ++before)
       connect(before, n, 1);
     wall_ = n;
   }
 
-  // --- the order
+  // --- the schedule
 
   void schedule(unsigned window, UnrolledCost& cost) {
     for (std::uint32_t n = wall_ == kNone ? 0 : wall_ + 1; wall_ != kNone && n < nodes_.size(); ++n)
@@ -315,9 +315,9 @@ class Copies {
     };
     std::vector<std::uint32_t> ready;
     std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, decltype(byTime)> waiting(byTime);
-    std::vector<std::vector<std::uint32_t>> held(copies_); // what would begin a copy too early
+    std::vector<std::vector<std::uint32_t>> held(copies_); // nodes of copies that must not begin yet
     std::vector<std::size_t> left(copies_, size_);
-    unsigned first = 0; // the first copy that is not done
+    unsigned first = 0; // the first copy that is not complete
     const auto release = [&](std::uint32_t n) {
       const auto copy = static_cast<unsigned>(n / size_);
       if (copy >= first + window)
@@ -384,8 +384,8 @@ class Copies {
   };
 
   const std::span<const Instr* const> body_;
-  const Instr* compare_ = nullptr; ///< makes the condition of the branch
-  const Instr* low_ = nullptr;     ///< of a comparison of 64 bits
+  const Instr* compare_ = nullptr; ///< computes the condition of the branch
+  const Instr* low_ = nullptr;     ///< for 64 bits: the comparison of the low words
   const unsigned copies_;
   const bool keepsTest_;
   const isa::Target& target_;
@@ -393,14 +393,14 @@ class Copies {
   std::uint32_t compCount_ = 0, nextRoot_ = 0;
   std::vector<std::vector<BodyTouch>> touches_; ///< by instruction of the body
   std::vector<bool> isWritten_;                 ///< by component
-  std::vector<bool> isNumber_;                  ///< by component: set to numbers in the body, and to nothing else
-  std::vector<bool> isFolded_;                  ///< by instruction: an increment that addresses absorb
+  std::vector<bool> isNumber_;                  ///< by component: set to constants in the body, and to nothing else
+  std::vector<bool> isFolded_;                  ///< by instruction: an increment that is folded into addresses
   std::vector<Node> nodes_;
-  std::vector<std::vector<Writer>> writers_; ///< by component: the last certain write and guarded ones behind it
+  std::vector<std::vector<Writer>> writers_; ///< by component: the last certain write and guarded writes after it
   std::vector<std::uint32_t> lastValue_;     ///< by component
   std::vector<Symbol> symbols_;              ///< by component
   std::vector<Value> values_;
-  std::vector<FirstRead> firstReads_; ///< of what the pass before has left
+  std::vector<FirstRead> firstReads_; ///< reads of values from the previous pass
   std::map<std::uint32_t, bool> hasFirstReads_;
   std::vector<Placed> accesses_;
   std::uint32_t wall_ = kNone;
@@ -417,15 +417,15 @@ UnrolledCost costOfCopies(std::span<const Instr* const> body, unsigned copies, b
 namespace {
 
 constexpr double kSchedulers = 4;
-/// The share of a round's length that no other warp hides, as phases 24 and 97 have it.
+/// The share of an iteration's length that other warps do not hide, as in phases 24 and 97.
 constexpr double kShareOfLength = 0.05;
 /// Cycles of an instruction outside the loop.
 constexpr double kOutsideCycles = 6;
-/// Cycles of the tests in front of the copies and behind them.
+/// Cycles of the tests before and after the copies.
 constexpr double kCheckCycles = 40;
 /// What other phases add to the estimated registers.
 constexpr unsigned kMarginPercent = 5, kSpare = 2;
-/// What a loop has to gain before the function leaves its occupancy class for it.
+/// The gain that justifies leaving the function's occupancy class for a loop.
 constexpr double kGainOfClass = 0.85;
 
 } // namespace
@@ -456,7 +456,7 @@ double UnrollJudge::price(unsigned copies, bool isCounted) const {
     const bool leavesClass = registers > classes_.end(loop_.functionPeak);
     if (leavesClass && before_ - now < kGainOfClass) continue;
     best = std::min(best, now);
-    if (!leavesClass) break; // narrower windows take longer
+    if (!leavesClass) break; // narrower windows are slower
   }
   return best - before_;
 }

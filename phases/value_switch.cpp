@@ -18,7 +18,7 @@ using ori::Instr;
 
 namespace {
 
-/// Tests of one switch that are looked at, and pieces that one place's words may be in.
+/// Limits: tests of one switch, and ranges of the words of one target.
 constexpr std::size_t kMostTests = 512;
 constexpr std::size_t kMostRanges = 64;
 constexpr std::uint32_t kMost = ~0u;
@@ -26,7 +26,7 @@ constexpr std::uint32_t kSign = 1u << 31;
 
 using Ranges = std::vector<WordRange>;
 
-/// What is in both.
+/// The intersection of both.
 Ranges common(const Ranges& a, const Ranges& b) {
   Ranges out;
   for (const WordRange& x : a)
@@ -36,7 +36,7 @@ Ranges common(const Ranges& a, const Ranges& b) {
   return out;
 }
 
-/// All other words; `ranges` is in order.
+/// All other words; `ranges` must be sorted.
 Ranges complement(const Ranges& ranges) {
   Ranges out;
   std::uint64_t next = 0;
@@ -48,7 +48,7 @@ Ranges complement(const Ranges& ranges) {
   return out;
 }
 
-/// Words below `number`, as signed or unsigned ones.
+/// Words less than `number`, as signed or unsigned ones.
 Ranges below(std::uint32_t number, bool isSigned) {
   if (!isSigned) return number == 0 ? Ranges{} : Ranges{{0, number - 1}};
   if (number == kSign) return {};
@@ -57,7 +57,7 @@ Ranges below(std::uint32_t number, bool isSigned) {
   return {{0, number - 1}, {kSign, kMost}};
 }
 
-/// In order, neighbours joined.
+/// Sorts the ranges and joins adjacent ones.
 Ranges tidy(Ranges ranges) {
   std::ranges::sort(ranges, {}, &WordRange::first);
   Ranges out;
@@ -92,7 +92,7 @@ std::optional<std::uint32_t> numberOf(const Operand& o) {
   return std::nullopt;
 }
 
-/// A comparison with one result and no second condition.
+/// Whether the comparison has one result and no second condition.
 bool isPlain(const Instr& compare) {
   const ori::Operand &second = compare.op_(1), &other = compare.op_(4);
   return (second.isNone() || second.isZeroReg()) && other.isZeroReg() && !other.inverted() &&
@@ -128,7 +128,7 @@ std::optional<WordTest> wordTestAt(const ori::Function& function, Block* block) 
   auto words = wordsThatPass(isa::modAs<ICmp>(*compare, Mod::Cmp), *number, isSigned);
   if (!words) return std::nullopt;
   if (guard.inverted()) words = complement(*words);
-  // The fewer words are those of the target.
+  // The target gets the smaller set of words.
   const bool isRare = words->size() == 1 && words->front().first == words->front().last;
   if (!isRare)
     if (Ranges rest = complement(*words); rest.size() == 1 && rest.front().first == rest.front().last)

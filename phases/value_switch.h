@@ -21,8 +21,8 @@ struct WordTest {
   ori::Block* block;
   ori::Instr* compare;
   isa::Operand value;
-  std::vector<WordRange> numbers; ///< in order; the block branches to `target` for them
-  ori::BlockId target, rest;      ///< where else
+  std::vector<WordRange> numbers; ///< sorted; the block branches to `target` for them
+  ori::BlockId target, rest;      ///< the successor for all others
 };
 
 /// The test at the end of a block, if only its branch uses it and the value is not redefined after the comparison.
