@@ -17,10 +17,10 @@ class Function;
 namespace orias::encoder {
 
 inline constexpr std::uint32_t kWordBytes = 16;
-/// Code ends on a multiple of this; NOPs fill up (observed in ptxas' output).
+/// The code is padded with NOPs to a multiple of this (observed in ptxas' output).
 inline constexpr std::uint32_t kTextAlignment = 128;
 
-/// Of a block, as PTX has them (PTX ISA, "barrier").
+/// Named barriers of a thread block (PTX ISA, "barrier").
 inline constexpr unsigned kNamedBarriers = 16;
 
 struct FunctionListing;
@@ -50,17 +50,18 @@ struct TableLoad {
 /// Registers live after an instruction, by file.
 using LiveCounts = std::array<unsigned, isa::kFileCount>;
 
-/// Whether the lanes of a warp that run an instruction together get the same results or, if it has none, do the same.
+/// Whether the lanes of a warp that execute an instruction together get the same results. Without results: whether they
+/// do the same.
 enum class LaneMark : std::uint8_t { Unknown, Uniform, Varying };
 
-/// The machine code of one function: what the cubin holds, and what the listing is made from.
+/// The machine code of one function, for the cubin and the listing.
 struct FunctionCode {
   std::vector<isa::Word> words;
   /// The instruction of each encoding; null for padding. As long as `words`.
   std::vector<const ori::Instr*> origin;
   std::vector<std::uint32_t> exitOffsets; ///< byte offsets of EXIT, from phase 147
   std::vector<std::uint32_t> coopOffsets; ///< byte offsets of instructions that exchange values between lanes
-  std::vector<std::uint32_t> callOffsets; ///< byte offsets of calls of code elsewhere
+  std::vector<std::uint32_t> callOffsets; ///< byte offsets of calls to other functions
   std::vector<CodeRelocation> relocations;
   std::vector<JumpTable> jumpTables;   ///< from phase 147
   std::vector<TableLoad> tableLoads;   ///< of relocatable code
@@ -82,8 +83,8 @@ FunctionCode encodeInstructions(const ori::Function& function);
 /// and appends a branch to itself and NOPs, as ptxas does, so that prefetching finds code.
 void finishText(const ori::Function& function, FunctionCode& code);
 
-/// How many named barriers of the block a launch has to provide: one more than the highest number in the code, all
-/// where a register has the number (observed: what ptxas says under EIATTR_NUM_BARRIERS).
+/// The named barriers that a launch has to provide for a thread block: one more than the highest number in the code, or
+/// all if a register holds the number (observed: ptxas' EIATTR_NUM_BARRIERS).
 unsigned namedBarriers(const ori::Function& function);
 
 /// The number of live registers of each file after each instruction; none after padding.

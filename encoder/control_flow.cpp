@@ -20,7 +20,7 @@ Flow flowOf(const isa::Inst& inst, std::uint32_t index, std::uint32_t count) {
     if (operand.kind != isa::Operand::Kind::Label) continue;
     const std::int64_t to = static_cast<std::int64_t>(index) + 1 + operand.imm / static_cast<int>(kWordBytes);
     if (to < 0 || to >= static_cast<std::int64_t>(count)) continue;
-    // RET names the function that it leaves, and BRX the base of its register: neither is where it goes.
+    // The label of RET is the function that it leaves; that of BRX is the base of its register. Neither is a target.
     if (row.has(isa::Flag::Branch) && !flow.isReturn && !flow.isIndirect) flow.target = static_cast<std::uint32_t>(to);
     if (inst.op == isa::Op::CALL_REL) flow.callee = static_cast<std::uint32_t>(to);
   }

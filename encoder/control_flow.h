@@ -19,13 +19,13 @@ struct Flow {
   std::optional<std::uint32_t> callee; ///< of a direct call
   bool isCall = false;
   bool isReturn = false;
-  bool isIndirect = false; ///< a branch to where a register says
+  bool isIndirect = false; ///< a branch whose target is in a register
   bool fallsThrough = true;
 };
 
 /// The control flow after instruction `index` of `count`. Targets outside the code are omitted.
 Flow flowOf(const isa::Inst& inst, std::uint32_t index, std::uint32_t count);
-/// Of all instructions, for that target; an unknown encoding falls through.
+/// The control flow after each instruction, decoded for `target`; an unknown encoding falls through.
 std::vector<Flow> flowsOf(std::span<const isa::Word> words, const isa::Target& target);
 
 struct FlowEdge {
@@ -40,16 +40,16 @@ struct FlowEdge {
   friend bool operator==(const FlowEdge&, const FlowEdge&) = default;
 };
 
-/// Words that are executed one after another.
+/// Words that are executed in sequence.
 struct FlowBlock {
   std::uint32_t first = 0, end = 0; ///< instruction indices
   std::vector<FlowEdge> successors;
 };
 
-/// Targets of branches through registers, by the index of the branch: what the cubin's attributes tell.
+/// Targets of indirect branches, from the cubin's attributes, by the index of the branch.
 using IndirectTargets = std::map<std::uint32_t, std::vector<std::uint32_t>>;
 
-/// The blocks in code order. Calls end a block; their callees begin one, but have no edge from the call.
+/// The blocks in code order. A call ends a block. Its callee begins a block, without an edge from the call.
 std::vector<FlowBlock> flowBlocks(std::span<const Flow> flows, const IndirectTargets& indirect = {});
 
 } // namespace orias::encoder

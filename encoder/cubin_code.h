@@ -10,10 +10,10 @@ namespace orias::encoder {
 /// The code of a function; bytes after the last complete encoding are omitted.
 std::vector<isa::Word> wordsOf(const cubin::Function& function);
 
-/// Where its branches through registers go.
+/// The targets of the function's indirect branches.
 IndirectTargets indirectTargetsOf(const cubin::Function& function);
 
-/// The target of a cubin. Throws orias::Error for an unknown one.
+/// The target of a cubin. Throws orias::Error for an unknown target.
 const isa::Target& targetOf(const cubin::Abi& abi);
 
 } // namespace orias::encoder

@@ -10,7 +10,7 @@ namespace orias::encoder {
 
 namespace {
 
-/// Behind the last instruction stand a branch to itself and NOPs, which nobody executes.
+/// The index after the last instruction. The remaining rows, a branch to itself and NOPs, are never executed.
 std::size_t endOfCode(const std::vector<ListingRow>& rows) {
   std::size_t end = rows.size();
   while (end > 0 && rows[end - 1].text == "NOP")
@@ -24,7 +24,7 @@ unsigned threadsPerBlock(const cubin::Function& function) {
   return bounds ? bounds->x * bounds->y * bounds->z : 0;
 }
 
-/// The row of a line table that an instruction belongs to; null when it lies before the first.
+/// The line table row of the instruction at `offset`; null if it precedes the first row.
 const cubin::LineRow* lineAt(const std::vector<cubin::LineRow>& rows, std::uint32_t offset) {
   const auto next = std::ranges::upper_bound(rows, offset, {}, &cubin::LineRow::offset);
   return next == rows.begin() ? nullptr : &*(next - 1);

@@ -18,7 +18,7 @@ using isa::Operand;
 
 namespace {
 
-/// What the hardware sees of an instruction: physical operands, distances for labels.
+/// The instruction as it is encoded: physical operands, distances for labels.
 Inst machineInst(const ori::Instr& instr, const std::vector<std::uint32_t>& blockOffset, std::uint32_t offset) {
   Inst inst;
   inst.op = instr.op;
@@ -34,7 +34,7 @@ Inst machineInst(const ori::Instr& instr, const std::vector<std::uint32_t>& bloc
       o.reg = Operand::kNoReg;
       o.imm = static_cast<std::int32_t>(distance);
     } else if (o.kind == Operand::Kind::Symbol) {
-      o.imm = 0; // the relocation has it
+      o.imm = 0; // the relocation contains it
     }
     inst.operands[i] = o;
   }
@@ -62,7 +62,7 @@ template <typename What> isa::Word encodeOrThrow(const Inst& inst, const isa::Ta
   return result.word;
 }
 
-/// Whether two instructions are encoded alike for sure: `first`, and `second` with absent operands written out.
+/// Returns true only if both instructions have the same encoding. Absent operands of `second` are explicit.
 bool areSame(const Inst& first, const Inst& second, const isa::Target& target) {
   if (first.op != second.op || first.mods != second.mods || first.guard != second.guard ||
       first.control != second.control || first.operandCount != second.operandCount)
@@ -106,7 +106,7 @@ FunctionCode encodeInstructions(const ori::Function& function) {
 
 namespace {
 
-/// The addresses that a linker has to write into a word.
+/// Records the addresses that a linker has to write into a word.
 void noteRelocations(const ori::Instr& instr, std::uint32_t offset, FunctionCode& code) {
   using Part = CodeRelocation::Part;
   for (const ori::Operand& o : instr.ops()) {
@@ -119,7 +119,7 @@ void noteRelocations(const ori::Instr& instr, std::uint32_t offset, FunctionCode
   }
 }
 
-/// What a BRX reads, and where it may go.
+/// Records the jump table of a BRX and its targets.
 void noteTable(const ori::Instr& brx, std::uint32_t offset, const std::vector<std::uint32_t>& blockOffset,
                FunctionCode& code) {
   const ori::JumpTable table = ori::jumpTableOf(brx);
@@ -129,13 +129,14 @@ void noteTable(const ori::Instr& brx, std::uint32_t offset, const std::vector<st
   code.jumpTables.push_back(std::move(made));
 }
 
-/// In relocatable code a linker says where the tables are.
+/// Records an LDC that reads a jump table. In relocatable code a linker places the tables.
 void noteTableLoad(const ori::Instr& instr, std::uint32_t offset, FunctionCode& code) {
   if (instr.op != isa::Op::LDC || instr.op_(1).value() != Operand::immediate(ori::kTableBank)) return;
   code.tableLoads.push_back({offset, static_cast<std::uint32_t>(instr.op_(3).imm + ori::kRelocatableBase)});
 }
 
-/// Those that set and wait for convergence barriers only have lanes meet; ptxas does not list them either (observed).
+/// False for instructions that set or wait for convergence barriers, which only make lanes reconverge. ptxas does not
+/// list them either (observed).
 bool exchangesBetweenLanes(const isa::InstrDesc& row) {
   if (!row.has(isa::Flag::Convergent) || row.has(isa::Flag::Branch)) return false;
   const auto slots = row.slotList();
@@ -151,7 +152,7 @@ void finishText(const ori::Function& function, FunctionCode& code) {
   code.relocations.clear();
   code.jumpTables.clear();
   code.tableLoads.clear();
-  std::vector<std::uint32_t> blockOffset; // made when there is a table
+  std::vector<std::uint32_t> blockOffset; // filled if there is a table
   for (std::size_t i = 0; i < code.origin.size(); ++i) {
     const std::uint32_t offset = static_cast<std::uint32_t>(i) * kWordBytes;
     const isa::InstrDesc& row = isa::desc(code.origin[i]->op);
@@ -198,7 +199,8 @@ std::vector<std::string> compareDecoded(const ori::Function& function, const Fun
                                         isa::desc(decoded->op).name));
       continue;
     }
-    // Most decode to what was encoded. Others, such as zero registers for absent operands, must give the same word.
+    // Most words decode to the instruction that was encoded. The others, for instance with zero registers for absent
+    // operands, must encode to the same word.
     if (origin && areSame(machineInst(*origin, blockOffset, offset), *decoded, target)) continue;
     const isa::EncodeResult again = isa::encode(*decoded, target);
     if (!again || again.word != code.words[i])

@@ -35,7 +35,7 @@ constexpr File fileOf(Unit unit) {
   return static_cast<File>(unit >> 8);
 }
 
-/// The guard of an instruction, as long as nobody wrote the predicate again.
+/// The guard of an instruction, while the predicate has not been rewritten.
 struct Guard {
   Unit predicate = 0; ///< 0: none
   bool inverted = false;
@@ -45,23 +45,24 @@ struct Guard {
   friend bool operator==(const Guard&, const Guard&) = default;
 };
 
-/// A write or read that is under way and could still be disturbed.
+/// A write or read in flight.
 struct Pending {
   Unit unit = 0;
   bool isWrite = false;
-  bool isLate = false; ///< only a scoreboard tells when it is over
+  bool isLate = false; ///< only a scoreboard shows its completion
   Access access;
   std::uint32_t producer = 0;
   std::int32_t issued = 0;  ///< cycles, counted from the start of the block
-  std::uint8_t cover = 0;   ///< waiting for any of these scoreboards ends it
-  std::uint8_t counted = 0; ///< those that an instruction of the same completion queue took: DEPBAR.LE may count
-  std::array<std::uint8_t, 6> younger{}; ///< for each of `counted`: how many of that queue took it still later
+  std::uint8_t cover = 0;   ///< it is complete after a wait for any of these scoreboards
+  std::uint8_t counted = 0; ///< scoreboards set by instructions of the same completion queue: for DEPBAR.LE
+  std::array<std::uint8_t, 6>
+      younger{}; ///< by scoreboard of `counted`: how many later instructions of the queue set it
   Guard guard;
 
   auto key() const { return std::tuple(unit, producer, isWrite, isLate, access.port); }
 };
 
-/// What is under way at some place, sorted by key() at the borders of blocks.
+/// The accesses in flight at some point, sorted by key() at block boundaries.
 using State = std::vector<Pending>;
 
 struct Step {
@@ -124,7 +125,7 @@ class Checker {
     if (blocks_.empty()) return;
     std::vector<std::uint32_t> work;
     std::vector<char> isQueued(blocks_.size(), 0);
-    // Blocks that only a register leads to (BRX, returns) have no edge here; they start with nothing under way.
+    // Blocks that are only reached through a register (BRX, returns) have no edge here. They start with an empty state.
     std::vector<char> isTarget(blocks_.size(), 0);
     for (const Block& block : blocks_)
       for (const encoder::FlowEdge& edge : block.successors)
@@ -142,7 +143,7 @@ class Checker {
       const State exit = walk(blocks_[at], blocks_[at].entry);
       for (const encoder::FlowEdge& edge : blocks_[at].successors) {
         Block& to = blocks_[edge.to];
-        // What the callee leaves under way is not followed back.
+        // The accesses that the callee leaves in flight are not tracked.
         const bool isAfterCall = edge.kind == encoder::FlowEdge::Kind::AfterCall;
         const bool changed = join(to.entry, isAfterCall ? State{} : exit) || !to.isReached;
         to.isReached = true;
@@ -154,7 +155,7 @@ class Checker {
     }
   }
 
-  /// Adds what is under way on a further way into a block; true when that changed anything.
+  /// Merges the state of another predecessor into the entry state of a block. Returns whether that changed it.
   static bool join(State& into, const State& from) {
     bool changed = false;
     State merged;
@@ -186,7 +187,7 @@ class Checker {
     return changed;
   }
 
-  /// Goes through a block; returns what is under way at its end, times counted from there.
+  /// Walks through a block. Returns the state at its end, with times relative to the end.
   State walk(const Block& block, const State& entry) {
     state_ = entry;
     now_ = 0;
@@ -194,7 +195,7 @@ class Checker {
     for (std::uint32_t i = block.first; i < block.end; ++i) {
       wait(i);
       if (steps_[i].isKnown) execute(i);
-      // A stall of 0 lets the pipeline run empty.
+      // A stall of 0 drains the pipeline.
       const unsigned stall = steps_[i].inst.control.stall;
       now_ += static_cast<std::int32_t>(stall != 0 ? stall : target_.maxFixedLatency());
       const auto limit = static_cast<std::int32_t>(target_.maxFixedLatency());
@@ -247,8 +248,8 @@ class Checker {
     });
   }
 
-  /// The warps arrive with the registers of the products that follow: what they read has been written, what they write
-  /// has been read.
+  /// Adds the registers of the following products: when the warps arrive, sources must have been written, and
+  /// destinations must have been read.
   void addArrivals(std::uint32_t index) {
     std::bitset<256> isThere, isAddendThere;
     for (std::uint32_t i = index + 1; i < blockEnd_ && steps_[i].inst.op != isa::Op::WARPGROUP_ARRIVE; ++i)
@@ -261,7 +262,7 @@ class Checker {
         });
   }
 
-  /// mbarrier.init and mbarrier.inval are over when threads meet at a barrier (observed: all code of ptxas).
+  /// mbarrier.init and mbarrier.inval are complete when threads synchronize at a barrier (observed: all code of ptxas).
   void checkBarrierWords(std::uint32_t index) {
     const isa::Op op = steps_[index].inst.op;
     const Use words{kBarrierWords, false, false, {steps_[index].latencyClass}};
@@ -270,7 +271,7 @@ class Checker {
       begin(index, {kBarrierWords, true, true, {steps_[index].latencyClass}});
   }
 
-  /// A wait that issues too early does not see the arrival, and the block goes on alone.
+  /// A wait that issues too early misses the arrival, so the block continues without the others.
   void checkArrival(std::uint32_t index) {
     const unsigned needed = target_.issueCycles(steps_[index].latencyClass);
     for (const Pending& p : state_)
@@ -290,8 +291,8 @@ class Checker {
     const isa::Inst& inst = steps_[index].inst;
     const std::uint8_t mask = isa::awaitedScoreboards(inst);
     if (mask != 0) {
-      // DEPBAR looks at the scoreboards of its list later than instructions at those of their masks (observed: ptxas
-      // for sm_75 puts it right behind the instruction that takes one).
+      // DEPBAR checks the scoreboards of its list later than instructions check those of their masks (observed: ptxas
+      // for sm_75 places it directly after the instruction that sets one).
       for (const Pending& p : state_)
         if (p.unit >= kFirstScoreboard && p.unit < kClusterArrival &&
             (inst.control.waitMask >> (p.unit - kFirstScoreboard) & 1) != 0 &&
@@ -302,9 +303,9 @@ class Checker {
     if (steps_[index].latencyClass == LatencyClass::Depbar) waitForCount(inst);
   }
 
-  /// DEPBAR.LE SBn, k: at most k of the instructions that took the scoreboard are still under way. With k above 0 that
-  /// tells something of instructions that complete in order only: over are those that k younger ones of their queue
-  /// came after. What else took the scoreboard may be over as well, so it does not count.
+  /// DEPBAR.LE SBn, k: at most k of the instructions that set the scoreboard are still in flight. With k above 0, only
+  /// instructions that complete in order are known to be complete: those with k younger ones in their queue. Other
+  /// instructions that set the scoreboard may be complete as well, so they do not count.
   void waitForCount(const isa::Inst& inst) {
     const int scoreboardSlot = isa::desc(inst.op).slotIndex("sb");
     const int countSlot = isa::desc(inst.op).slotIndex("count");
@@ -336,7 +337,7 @@ class Checker {
     for (const Pending& p : state_) {
       if (p.unit != use.unit || p.producer == index || p.guard.excludes(steps_[index].guard)) continue;
       if (p.isLate) {
-        // Units that work in order cannot overtake themselves.
+        // Units that execute in order keep the order of their accesses.
         const LatencyClass first = p.access.latencyClass, second = use.access.latencyClass;
         const unsigned queue = p.isWrite ? target_.completionQueue(first) : target_.readQueue(first);
         const unsigned own = p.isWrite ? target_.completionQueue(second) : target_.readQueue(second);
@@ -351,7 +352,7 @@ class Checker {
     }
   }
 
-  /// A register gets a new value: what was under way has been checked against it.
+  /// A register gets a new value: the accesses in flight have been checked against this write.
   void replace(Unit unit, bool isCertain) {
     for (Pending& p : state_)
       if (p.guard.predicate == unit) p.guard = {};
@@ -371,12 +372,12 @@ class Checker {
     if (use.isLate) {
       p.cover = bit(control.writeBarrier);
       if (target_.completionQueue(use.access.latencyClass) != 0) p.counted = p.cover;
-      // An atomic's predicate (was it done at all?) is there when the operands have been read; ptxas waits for just
-      // that.
+      // The predicate of an atomic (whether it was performed) is available when the operands have been read; ptxas
+      // waits only for that.
       const bool isEarly = use.access.latencyClass == LatencyClass::Atomic && fileOf(use.unit) == File::P;
       if (!use.isDef || isEarly) p.cover |= bit(control.readBarrier);
     }
-    // Met again in a loop, or through another port: the newer one counts.
+    // The same access may be pending from an earlier iteration or through another port: the newer one counts.
     std::erase_if(state_, [&](const Pending& old) { return old.key() == p.key(); });
     state_.push_back(p);
   }
@@ -393,8 +394,8 @@ class Checker {
     const unsigned reads = target_.readQueue(step.latencyClass);
     for (Pending& p : state_) {
       if (!p.isLate || p.producer == index) continue;
-      // What came earlier in the same queue is over when this one is. That holds even if its guard is false: ptxas
-      // relies on the guarded instruction passing through the queue all the same.
+      // Earlier accesses of the same queue are complete when this one is, even if its guard is false: ptxas relies on
+      // guarded-off instructions passing through the queue.
       const LatencyClass earlier = p.access.latencyClass;
       if (completes != 0 && completes == target_.completionQueue(earlier)) countYounger(p, written);
       if (!p.isWrite && reads != 0 && reads == target_.readQueue(earlier)) p.cover |= written | read;
@@ -410,7 +411,7 @@ class Checker {
     }
   }
 
-  /// An instruction of the same queue as `p` took the scoreboard `written` (one bit, or none).
+  /// An instruction of the queue of `p` set the scoreboard `written` (one bit, or none).
   static void countYounger(Pending& p, std::uint8_t written) {
     if (written == 0) return;
     const auto s = static_cast<std::size_t>(std::countr_zero(written));

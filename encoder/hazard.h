@@ -1,8 +1,8 @@
 #pragma once
 
-// The static hazard checker: decodes the final code of a function, recomputes every dependence, and reports where an
-// instruction could read too early or write over what is still needed. It knows nothing of the passes that chose the
-// control information; it shares the instruction table and the latency tables with them.
+// The static hazard checker: decodes the final code of a function, recomputes every dependence, and reports
+// instructions that could read too early or overwrite a value that is still needed. It is independent of the passes
+// that set the control fields, except that both use the instruction table and the latency tables.
 
 #include "encoder/isa/effects.h"
 
@@ -18,13 +18,13 @@ enum class Kind : std::uint8_t {
   Waw,         ///< two writes could land in the wrong order
   War,         ///< a register is overwritten before it is read
   MissingWait, ///< a scoreboarded result or late read is not waited for
-  EarlyWait,   ///< a scoreboard is waited for before it counts as taken
-  ShortStall,  ///< below the least stall count of the instruction
-  TooClose,    ///< an instruction follows another one too early, without a register dependence
-  /// A wgmma may still be in flight when its registers are accessed, or when the warps of the group
-  /// arrive for it while a register of it is not written yet.
+  EarlyWait,   ///< a scoreboard is waited for before it counts as set
+  ShortStall,  ///< below the minimum stall count of the instruction
+  TooClose,    ///< an instruction issues too early after another one, without a register dependence
+  /// A wgmma may still be in flight when its registers are accessed, or one of its registers is not written yet when
+  /// the warps of the group arrive for it.
   ProductUnderWay,
-  NoArrival ///< no WARPGROUP.ARRIVE stands between a wgmma and the end of the group before it
+  NoArrival ///< no WARPGROUP.ARRIVE between the end of the previous group and a wgmma
 };
 
 /// One violation. `first` and `second` are instruction indices; for ShortStall both are the same.
@@ -41,7 +41,7 @@ struct Violation {
 
 struct Report {
   std::vector<Violation> violations; ///< by `second`, then `first`
-  /// Words that the table has no row for. They are taken to do nothing but to stall.
+  /// Words without a row in the table. They are assumed to only stall.
   std::vector<std::uint32_t> unknown;
 };
 

@@ -19,11 +19,12 @@ struct Product {
   std::string_view kind;
   bool closesGroup = false;
 
-  /// Each adds to what the other has left: they are done one after the other.
+  /// Whether both accumulate into the same registers: they execute in sequence.
   bool hasSumOf(const Product& other) const { return sum == other.sum && shape == other.shape && kind == other.kind; }
 };
 
-/// What may be under way, by word, and how many groups have ended since at least, its own included.
+/// The products that may be in flight, by word, and the minimum number of groups that have ended since, including the
+/// product's own.
 using UnderWay = std::map<std::uint32_t, unsigned>;
 
 class Walker {
@@ -74,7 +75,7 @@ class Walker {
   }
 
   void walk(const encoder::FlowBlock& block, UnderWay& now) {
-    bool hasArrived = false; // ptxas has WARPGROUP.ARRIVE in the block of the wgmma, once for each group
+    bool hasArrived = false; // ptxas places a WARPGROUP.ARRIVE for each group, in the block of the wgmma
     for (std::uint32_t i = block.first; i < block.end; ++i) {
       if (!instructions_[i]) continue;
       const Inst& inst = *instructions_[i];
@@ -97,7 +98,7 @@ class Walker {
       }
       hasArrived &= !product->second.closesGroup;
       now[i] = 0;
-      constexpr unsigned kMost = 8; // a wait leaves no more under way
+      constexpr unsigned kMost = 8; // a wait leaves no more in flight
       if (product->second.closesGroup)
         for (auto& [other, ended] : now)
           ended = std::min(kMost, ended + 1);

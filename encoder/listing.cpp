@@ -43,7 +43,7 @@ ListingHeader makeHeader(const ori::Function& function, const FunctionCode& code
   return h;
 }
 
-/// The place of a `.loc`, by its number from 1.
+/// The file and line of a `.loc`, by its number (from 1).
 std::string placeOf(const ori::Module& module, std::uint32_t loc) {
   if (loc == 0 || loc > module.locs.size()) return {};
   const ori::LocEntry& entry = module.locs[loc - 1];

@@ -46,7 +46,7 @@ std::string waits(std::uint8_t mask) {
   return out;
 }
 
-/// U: on the uniform datapath; u: the same in all lanes; v: not; blank: not known.
+/// U: on the uniform datapath; u: uniform; v: varying; blank: unknown.
 char laneMark(const ListingRow& row) {
   if (row.uniform) return 'U';
   switch (row.lanes) {

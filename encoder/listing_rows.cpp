@@ -11,7 +11,7 @@ namespace orias::encoder {
 
 namespace {
 
-/// The byte offset that a label of the word at `offset` means; -1 when it has none.
+/// The byte offset that the label operand of the word at `offset` refers to; -1 without a label.
 std::int64_t labelTarget(const isa::Inst& inst, std::uint32_t offset) {
   for (unsigned i = 0; i < inst.operandCount; ++i)
     if (inst.operands[i].kind == isa::Operand::Kind::Label && isa::styleOf(inst, i) != isa::Style::SignedHex)

@@ -9,15 +9,15 @@
 
 namespace orias::encoder {
 
-/// The rows of the code alone, for that target: text, labels, control information. `names` are names of addresses, by
-/// byte offset; the other targets of branches are numbered.
+/// The rows with what the code alone gives: text, labels, control information. `names` are the names of addresses, by
+/// byte offset; other branch targets get numbered labels.
 std::vector<ListingRow> listingRows(std::span<const isa::Word> words, const std::map<std::uint32_t, std::string>& names,
                                     const isa::Target& target);
 
-/// "saxpy.cu:12": a file without its folders, and a line.
+/// "saxpy.cu:12": the file name without directories, and the line.
 std::string placeName(std::string_view path, std::uint32_t line);
 
-/// Fills in the occupancy; 0 threads: of a usual block.
+/// Fills in the occupancy for a block of `threadsPerBlock` threads; 0 stands for a default block size.
 void setOccupancy(ListingHeader& header, unsigned threadsPerBlock, const isa::Target& target);
 
 } // namespace orias::encoder

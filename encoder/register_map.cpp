@@ -13,7 +13,7 @@ namespace {
 /// Physical registers of all files, in the order of their components.
 using Registers = std::bitset<512>;
 
-/// Virtual registers, which are gone when this runs, come first among the components.
+/// The components of virtual registers, of which none is left at this point, precede those of physical registers.
 std::size_t indexOf(const ori::Components& components, ori::CompId c) {
   return c - components.virtualCount();
 }
@@ -24,7 +24,7 @@ void addWrites(const ori::Components& components, const ori::Instr& instr, Regis
       components.forEach(operand, [&](ori::CompId c) { written.set(indexOf(components, c)); });
 }
 
-/// By block: what may have been written before it.
+/// By block: the registers that may have been written before it.
 std::vector<Registers> maybeWritten(const ori::Function& function, const ori::Cfg& cfg,
                                     const ori::Components& components) {
   std::vector<Registers> in(function.blockIdCount());
@@ -43,8 +43,8 @@ std::vector<Registers> maybeWritten(const ori::Function& function, const ori::Cf
   return in;
 }
 
-/// Calls f(instruction, registers live behind it, components), in the order of the layout. A register that only guarded
-/// code reads is live above that code on paths that never wrote it. Those are left out.
+/// Calls f(instruction, registers live after it, components) in layout order. A register that only guarded code reads
+/// is live before that code also on paths that never wrote it. Such registers are omitted.
 template <typename F> void forEachLive(const ori::Function& function, F&& f) {
   const ori::Cfg& cfg = function.analyses().cfg();
   const ori::Liveness& liveness = function.analyses().liveness();

@@ -24,10 +24,10 @@ struct Step {
   Units reads; ///< under the guard, if there is one
   Units writes;
   ori::GuardValue guard = 0; ///< equal for two steps of a block if both execute or neither does; 0 without a guard
-  std::optional<unsigned> predicate; ///< of the guard, which is read in any case
+  std::optional<unsigned> predicate; ///< of the guard, which is always read
 };
 
-/// What is live at a point of a block, by the rules of ori::Liveness: see ori::GuardedLife.
+/// The units that are live at a point of a block, by the rules of ori::Liveness: see ori::GuardedLife.
 class LiveUnits {
  public:
   explicit LiveUnits(const Units& liveOut) : live_(liveOut) {}
@@ -61,7 +61,7 @@ class LiveUnits {
     std::erase_if(partial_, [&](const Partial& p) { return units.test(p.unit); });
   }
 
-  /// Keeps the life of a unit that guarded steps name.
+  /// Updates the live range of a unit that guarded steps access.
   template <typename F> void change(unsigned unit, F&& f) {
     auto at = std::ranges::find(partial_, unit, &Partial::unit);
     if (at == partial_.end()) at = partial_.insert(at, {unit, ori::GuardedLife(live_.test(unit))});
@@ -70,7 +70,7 @@ class LiveUnits {
   }
 
   Units live_;
-  std::vector<Partial> partial_; ///< units that guarded steps have named, and no other step since
+  std::vector<Partial> partial_; ///< units that guarded steps have accessed, and no other step since
 };
 
 class Solver {
@@ -95,7 +95,7 @@ class Solver {
  private:
   void readSteps(std::span<const isa::Word> words, const isa::Target& target) {
     steps_.resize(words.size());
-    std::vector<std::uint32_t> lastWrite(kUnits, 0); // number of the step, plus one; of predicates
+    std::vector<std::uint32_t> lastWrite(kUnits, 0); // by predicate: the number of the step + 1
     for (std::size_t i = 0; i < words.size(); ++i) {
       const auto inst = isa::decodeFor(target, words[i]);
       if (!inst) continue;
@@ -136,7 +136,7 @@ class Solver {
     }
   }
 
-  /// By block: what may have been written before it.
+  /// By block: the units that may have been written before it.
   std::vector<Units> maybeWritten() const {
     std::vector<Units> in(blocks_.size());
     std::vector<std::uint32_t> work(blocks_.size());

@@ -8,11 +8,11 @@ namespace orias::encoder {
 /// Liveness and uniformity of the registers of machine code, computed from its encodings.
 struct WordLiveness {
   std::vector<LiveCounts> live; ///< registers live after each instruction
-  LiveCounts used{};            ///< highest register of each file that is named + 1
+  LiveCounts used{};            ///< by file: the highest register used + 1
 };
 
-/// As ori::Liveness has it: a register is live where it may still be read and some write of it may have happened.
-/// A return is assumed to reach every return point; unknown encodings access nothing.
+/// As in ori::Liveness, a register is live where it may be read later and may have been written before. A return is
+/// assumed to reach every return point; unknown encodings access nothing.
 WordLiveness livenessOf(std::span<const isa::Word> words, const IndirectTargets& indirect, const isa::Target& target);
 
 } // namespace orias::encoder
