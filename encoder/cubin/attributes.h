@@ -73,7 +73,7 @@ enum class AttributeId : std::uint8_t {
   MercuryIsaVersion = 0x5f,
 };
 
-/// One record. `value` is the byte or half of the short formats; `payload` is what follows in the sized format.
+/// One record. `value` is the byte or half of the short formats; `payload` follows in the sized format.
 struct Attribute {
   AttributeFormat format = AttributeFormat::NoValue;
   AttributeId id{};
@@ -93,10 +93,10 @@ inline Attribute wordsAttribute(AttributeId id, std::initializer_list<std::uint3
   return wordsAttribute(id, std::span(words.begin(), words.size()));
 }
 
-/// The name that cuobjdump prints ("EIATTR_REGCOUNT"), or empty for one that is not known here.
+/// The name that cuobjdump prints ("EIATTR_REGCOUNT"); empty for unknown ids.
 std::string_view attributeName(AttributeId id);
 
-/// Throws orias::Error when a record does not fit into `bytes` or has an unknown format.
+/// Throws orias::Error if a record does not fit into `bytes` or has an unknown format.
 std::vector<Attribute> parseAttributes(std::span<const std::byte> bytes);
 std::vector<std::byte> serializeAttributes(std::span<const Attribute> attributes);
 

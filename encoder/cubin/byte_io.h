@@ -9,7 +9,7 @@
 /// Little-endian numbers in byte buffers; cubins are little-endian on any host.
 namespace orias::cubin {
 
-/// The caller has checked that `offset + sizeof(T)` lies within `bytes`.
+/// The caller must check that `offset + sizeof(T)` is within `bytes`.
 template <std::unsigned_integral T> T load(std::span<const std::byte> bytes, std::size_t offset) {
   T value = 0;
   for (std::size_t i = 0; i < sizeof(T); ++i)

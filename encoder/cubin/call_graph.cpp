@@ -10,8 +10,8 @@
 namespace orias::cubin {
 namespace {
 
-/// Tells which relocations make pointers to functions. From sm_90 on they have types of their own; before that they are
-/// those of addresses of data.
+/// Recognizes the relocations of function pointers. From sm_90 on they have types of their own; before, they have the
+/// types of data addresses.
 class FunctionPointers {
  public:
   explicit FunctionPointers(const Module& module) {
@@ -39,7 +39,8 @@ class FunctionPointers {
   std::set<std::string> names_;
 };
 
-/// The functions whose addresses stand where relocations lead, variables of variables included.
+/// Finds the functions whose addresses are reachable through relocations, including those of variables that variables
+/// refer to.
 class References {
  public:
   References(const Module& module, const FunctionPointers& pointers) : pointers_(pointers) {
@@ -78,7 +79,7 @@ CallTables callTables(const Module& module, const SymbolIndex& symbol,
     append(to, first);
     append(to, second);
   };
-  // ptxas begins with the last function.
+  // ptxas starts with the last function.
   const auto functions = std::views::reverse(module.functions);
 
   std::set<std::string> kernels;
@@ -101,7 +102,7 @@ CallTables callTables(const Module& module, const SymbolIndex& symbol,
     for (const Relocation& r : function.relocations)
       if (pointers.areMadeBy(r)) taken.insert(r.symbol);
 
-  // In whole programs kernels that others launch are named by the address table.
+  // In whole programs the address table refers to kernels that other kernels launch.
   for (const Function& function : module.functions)
     for (const std::string& name : function.externals)
       if (kernels.contains(name)) taken.insert(name);

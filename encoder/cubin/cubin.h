@@ -10,13 +10,12 @@
 
 namespace orias::cubin {
 
-/// The ELF file of a module. The same module gives the same bytes. Throws orias::Error for facts that do not fit
-/// together (a relocation to a symbol that is not there, a variable that overlaps another, code that is not whole
-/// instructions).
+/// The ELF file of a module. The same module gives the same bytes. Throws orias::Error for inconsistent modules (a
+/// relocation to a missing symbol, overlapping variables, code that ends inside an instruction).
 std::vector<std::byte> write(const Module& module);
 
-/// What a cubin says: of orias or of ptxas, sm_75 to sm_90. Throws orias::Error for a file that is not a cubin, is
-/// corrupt, or is for another target. Attributes that have no field are kept in `Function::otherAttributes`.
+/// The contents of a cubin of orias or ptxas, sm_75 to sm_90. Throws orias::Error for a file that is not a cubin, is
+/// corrupt, or is for another target. Attributes without a field are kept in `Function::otherAttributes`.
 Module read(std::span<const std::byte> file);
 
 /// The raw attribute lists of a cubin, in the order of its sections.

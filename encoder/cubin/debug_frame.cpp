@@ -30,10 +30,10 @@ constexpr std::uint32_t kSlotBytes = 4;
 
 void advance(Bytes& bytes, std::uint32_t from, std::uint32_t to) {
   append(bytes, kAdvanceLoc4);
-  append(bytes, (to - from) / kCodeAlignment & 0x3fffffff); // backwards wraps: see addRows()
+  append(bytes, (to - from) / kCodeAlignment & 0x3fffffff); // a negative distance wraps: see frameRows()
 }
 
-/// Adds an entry with its length in front, padded with DW_CFA_nop to eight bytes. Returns where the body begins.
+/// Adds the length and an entry, padded with DW_CFA_nop to eight bytes. Returns the offset of the body.
 std::size_t appendEntry(Bytes& bytes, const Bytes& body) {
   constexpr std::size_t kHead = 12; // the escape and the 64-bit length
   const std::size_t length = (kHead + body.size() + 7) / 8 * 8 - kHead;
@@ -67,9 +67,9 @@ std::uint32_t lastExitOf(const Function& function) {
   return function.exitOffsets.empty() ? 0 : *std::max_element(function.exitOffsets.begin(), function.exitOffsets.end());
 }
 
-/// When the frame exists, and where the function ends. ptxas puts the first at the instruction behind the one that
-/// moves the stack pointer; without a frame behind the first block, which in straight code is behind the exit
-/// (observed). On chips before sm_90 the rows begin behind the first instruction and are not sorted.
+/// The rows of the frame setup and of the end of the function. ptxas places the setup at the instruction after the one
+/// that changes the stack pointer. Without a frame it is after the first block, in straight-line code after the exit
+/// (observed). On chips before sm_90 the rows begin after the first instruction and are not sorted.
 Bytes frameRows(const Function& function, const Abi& abi) {
   const std::uint32_t end = function.frameEndOffset ? function.frameEndOffset : lastExitOf(function);
   const std::uint32_t setup = function.frameSetupOffset ? function.frameSetupOffset : end + 16;
@@ -91,7 +91,7 @@ Bytes frameRows(const Function& function, const Abi& abi) {
   return rows;
 }
 
-/// The head of the entries of a function that others call (observed in `ptxas -c`).
+/// The CIE of a function that others call (observed in `ptxas -c`).
 Bytes callableInformation() {
   Bytes body = commonInformation(kReturnAddress);
   for (std::uint32_t reg : {kReturnAddress, kReturnAddress + 1}) {
@@ -101,7 +101,8 @@ Bytes callableInformation() {
   return body;
 }
 
-/// As ptxas does it, the frame counts from the stack pointer, with what aligning took left out.
+/// The FDE rows of a function that others call. As in ptxas, the frame is relative to the stack pointer and excludes
+/// the bytes for its alignment.
 Bytes callableRows(const Function& function) {
   Bytes rows;
   std::uint32_t position = 0, frame = 0;
@@ -189,7 +190,7 @@ void addDebugFrame(DebugFrame& frame, const Function& function, const Module& mo
 }
 
 void readFrameRows(Function& function, std::span<const std::byte> descriptor) {
-  constexpr std::size_t kRows = 36; // behind the escape, the length, the CIE, the address and the size
+  constexpr std::size_t kRows = 36; // after the escape, the length, the CIE, the address and the size
   std::uint32_t position = 0;
   std::uint32_t setup = 0;
   std::size_t at = kRows;

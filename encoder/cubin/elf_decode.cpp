@@ -23,7 +23,7 @@ struct ElfEnd {
   throw Error("cubin: " + what);
 }
 
-/// The string at `offset` of a string table section; libelf checks that it ends inside.
+/// The string at `offset` of a string table section; libelf checks that it ends within the section.
 std::string stringAt(Elf* elf, std::size_t table, std::size_t offset) {
   const char* text = elf_strptr(elf, table, offset);
   if (!text) fail("a name lies outside its string table");
@@ -78,7 +78,7 @@ const ElfSection* ElfFile::find(std::string_view name) const {
 ElfFile decodeElf(std::span<const std::byte> bytes) {
   if (elf_version(EV_CURRENT) == EV_NONE) fail("libelf cannot be used");
   if (bytes.size() < sizeof(Elf64_Ehdr) || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) fail("not an ELF file");
-  // elf_memory() wants a writable image that is aligned like its structures; a copy is both.
+  // elf_memory() requires a writable image with the alignment of its structures; the copy has both properties.
   std::vector<std::byte> image(bytes.begin(), bytes.end());
   std::unique_ptr<Elf, ElfEnd> elf(elf_memory(reinterpret_cast<char*>(image.data()), image.size()));
   GElf_Ehdr header;
@@ -96,11 +96,11 @@ ElfFile decodeElf(std::span<const std::byte> bytes) {
   file.abiVersion = header.e_ident[EI_ABIVERSION];
   file.type = header.e_type;
   file.flags = header.e_flags;
-  if (count == 0) fail("it has no section headers, or they lie past its end"); // libelf does not tell the two apart
+  if (count == 0) fail("it has no section headers, or they lie past its end"); // libelf does not distinguish the two
   file.sections.emplace_back();
   Elf_Scn* symbolTable = nullptr;
-  // Sections of a sound file do not overlap, but that from sm_100 on those with debug information may have a twin,
-  // `.nv.merc.*`, of the same bytes (observed). This bounds the memory that a crafted one can ask for.
+  // Sections of a valid file do not overlap, except that from sm_100 on those with debug information may have a twin
+  // `.nv.merc.*` with the same bytes (observed). This limits the memory that a crafted file can request.
   constexpr std::size_t kTwins = 2;
   std::size_t total = 0;
   for (Elf_Scn* scn = elf_nextscn(elf.get(), nullptr); scn; scn = elf_nextscn(elf.get(), scn)) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint16_t kMachineCuda = 190; // EM_CUDA, not in every elf.h
 
-/// Strings one after the other, each ended by a zero byte; the empty string is at 0.
+/// Zero-terminated strings in sequence; the empty string is at offset 0.
 class StringTable {
  public:
   explicit StringTable(const std::vector<std::byte>& first = {}) {
@@ -107,7 +107,7 @@ std::vector<Elf64_Phdr> segmentsOf(const std::vector<ElfSection>& sections, cons
       open = true;
     }
     Elf64_Phdr& segment = segments.back();
-    // The size in memory counts the padding of the file as well as that of the address; ptxas does so (observed).
+    // The size in memory includes the padding of both the file offset and the address, as in ptxas (observed).
     std::uint64_t end = segment.p_offset + segment.p_memsz + (offset - fileEnd);
     end = alignUp(end, sections[i].alignment) + size;
     segment.p_memsz = end - segment.p_offset;
@@ -117,7 +117,7 @@ std::vector<Elf64_Phdr> segmentsOf(const std::vector<ElfSection>& sections, cons
   return segments;
 }
 
-/// All program headers: the loadable segments, and the table of the headers itself, twice (as itself and as a segment).
+/// All program headers: the loadable segments, and twice the header table: as PT_PHDR and as a segment.
 std::vector<Elf64_Phdr> programHeaders(const std::vector<ElfSection>& sections, const Layout& layout,
                                        SegmentStyle style) {
   std::vector<Elf64_Phdr> headers = segmentsOf(sections, layout, style);
@@ -194,7 +194,8 @@ std::vector<std::byte> encodeElf(const ElfFile& file, SegmentStyle style) {
   std::vector<Elf64_Phdr> headers;
   if (file.type != ET_REL) headers = programHeaders(sections, layout, style);
 
-  // Sections of global and of shared memory without bytes count, too, as if they had some: the file ends in zeros then.
+  // Sections of global and shared memory count with their sizes although they have no bytes: the file then ends in
+  // zeros.
   std::size_t size = layout.programHeaders + headers.size() * sizeof(Elf64_Phdr);
   for (std::size_t i = 1; i < sections.size(); ++i)
     if (sections[i].type != SHT_NOBITS) size = std::max(size, layout.sections[i].offset + layout.sections[i].size);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-/// An ELF64 file with the CUDA machine number, as sections and symbols without meaning: the layer above libelf.
+/// An ELF64 file with the CUDA machine number, as uninterpreted sections and symbols: the layer above libelf.
 namespace orias::cubin {
 
 struct ElfSection {
@@ -38,7 +38,7 @@ struct ElfFile {
   std::uint32_t flags = 0;
   std::vector<ElfSection> sections; ///< as in the file; [0] is the null section
   std::vector<ElfSymbol> symbols;   ///< as in the file; [0] is the null symbol
-  std::vector<std::byte> strings;   ///< what .strtab begins with, from offset 1 on, besides names
+  std::vector<std::byte> strings;   ///< the start of .strtab, from offset 1 on, before the names
 
   /// The first section of that name, or null.
   const ElfSection* find(std::string_view name) const;
@@ -49,17 +49,16 @@ inline constexpr std::uint16_t kSectionNameTable = 1; // .shstrtab
 inline constexpr std::uint16_t kStringTable = 2;      // .strtab
 inline constexpr std::uint16_t kSymbolTable = 3;      // .symtab
 
-/// How the segments (program headers) are made, see `Abi`.
+/// The kind of the segments (program headers), see `Abi`.
 enum class SegmentStyle {
   ReadOnlyApart, ///< sm_90: runs of sections with equal flags; the header table is read-only and comes first
-  WithText,      ///< before: read-only sections and code in one segment; the header table comes last, executable
+  WithText,      ///< before sm_90: read-only sections and code in one segment; the header table comes last, executable
 };
 
-/// Makes the file. Sections lie in the order of their indices; segments are runs of allocated sections.
+/// Returns the bytes of the file. Sections are in the order of their indices; segments are runs of allocated sections.
 std::vector<std::byte> encodeElf(const ElfFile& file, SegmentStyle style);
 
-/// Reads any ELF64 file of the CUDA machine. Throws orias::Error for anything that is not one, or that is not
-/// consistent.
+/// Reads any ELF64 file of the CUDA machine. Throws orias::Error for other or inconsistent files.
 ElfFile decodeElf(std::span<const std::byte> bytes);
 
 } // namespace orias::cubin

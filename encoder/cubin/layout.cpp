@@ -33,7 +33,7 @@ void layOutVariables(std::vector<Variable>& variables) {
     if (list != &constants) std::stable_sort(list->begin(), list->end(), bySize);
     place(*list);
   }
-  // Each kernel's shared variables have a section, and so have the module's.
+  // The shared variables of each kernel have a section, and those of the module have one.
   std::map<std::string, std::vector<Variable*>> shared;
   for (Variable& variable : variables)
     if (variable.defined && variable.space == Variable::Space::Shared) shared[variable.owner].push_back(&variable);

@@ -12,16 +12,16 @@
 namespace orias::cubin {
 namespace {
 
-/// Is there DWARF beside the tables that the writer makes?
+/// Whether there is DWARF other than the tables that the writer generates.
 bool hasDebugInfo(const Module& module) {
   return std::ranges::any_of(module.debugSections, [](const DebugSection& s) { return s.name == ".debug_info"; });
 }
 
-// The numbers of the header and of the opcodes, as in ptxas' files.
+// The constants of the header and the opcodes, as in ptxas' files.
 constexpr std::uint16_t kVersion = 2;
 constexpr std::uint8_t kLeastInstruction = 1, kLineRange = 14, kFirstSpecial = 10;
 constexpr std::int8_t kLineBase = -5;
-/// How many operands the opcodes 1 .. 9 have.
+/// The operand counts of the opcodes 1 .. 9.
 constexpr std::array<std::uint8_t, kFirstSpecial - 1> kOperandCounts = {0, 1, 1, 1, 1, 0, 0, 0, 1};
 constexpr std::size_t kUnitHead = 10; // length, version, length of the header
 
@@ -59,7 +59,7 @@ Bytes ulebBytes(std::uint64_t value) {
   return bytes;
 }
 
-/// Length and version stand in front when the unit is complete; see finishUnit().
+/// Leaves room for length and version, which finishUnit() fills in.
 void beginUnit(Bytes& bytes, std::span<const SourceFile> files, bool hasStrings) {
   bytes.resize(kUnitHead);
   append(bytes, kLeastInstruction);
@@ -74,7 +74,7 @@ void beginUnit(Bytes& bytes, std::span<const SourceFile> files, bool hasStrings)
   for (const SourceFile& file : files) {
     const std::string_view path = file.path;
     const std::size_t slash = path.rfind('/');
-    std::size_t directory = 0; // that of the compilation
+    std::size_t directory = 0; // the compilation directory
     const bool hasDirectory = slash != std::string_view::npos && slash != 0;
     if (hasDirectory) {
       const std::string_view name = path.substr(0, slash);
@@ -92,9 +92,9 @@ void beginUnit(Bytes& bytes, std::span<const SourceFile> files, bool hasStrings)
   append(bytes, std::uint8_t{0});
   bytes.insert(bytes.end(), names.begin(), names.end());
   append(bytes, std::uint8_t{0});
-  // Where the names of inlined functions begin in .debug_str. Without that section there is no such field: cuda-gdb
-  // takes whatever is left of the header for it, and refuses the file. Without the field nvdisasm 13.0 refuses the
-  // names.
+  // The offset of the names of inlined functions in .debug_str. Without that section the field must be absent: cuda-gdb
+  // takes any remaining bytes of the header for it, and rejects the file. With the section it must be present: without
+  // it nvdisasm 13.0 rejects the names.
   if (hasStrings) bytes.resize(bytes.size() + 4);
   store(std::span(bytes), 6, static_cast<std::uint32_t>(bytes.size() - kUnitHead));
 }
@@ -104,7 +104,7 @@ void finishUnit(Bytes& bytes) {
   store(std::span(bytes), 4, kVersion);
 }
 
-/// The rows of one function, whose addresses rise.
+/// Writes the rows of one function, by ascending address.
 class SequenceWriter {
  public:
   SequenceWriter(LineTable& table, const Function& function, bool isObject)
@@ -117,7 +117,7 @@ class SequenceWriter {
     ORIAS_CHECK(row.offset >= address_, function_.name);
     if (isFirst_ || row.file != file_) {
       append(bytes_, std::uint8_t{SetFile});
-      // Objects name the section of the text as their only file; linked ones have none.
+      // In objects the section of the text is the only file; linked files have none.
       appendUleb(bytes_, row.file == LineRow::kPtx && isObject_ ? 1u : row.file + 1u);
       file_ = row.file;
       isFirst_ = false;
@@ -155,7 +155,7 @@ class SequenceWriter {
   void advance(std::uint64_t bytes) {
     if (bytes == 0) return;
     append(bytes_, std::uint8_t{AdvanceAddress});
-    appendSleb(bytes_, static_cast<std::int64_t>(bytes)); // as ptxas does it: the same number, at times a byte longer
+    appendSleb(bytes_, static_cast<std::int64_t>(bytes)); // as in ptxas: signed LEB128, which may be a byte longer
   }
 
   void appendExtended(ExtendedOpcode opcode, const Bytes& operands) {
@@ -174,14 +174,14 @@ class SequenceWriter {
 
 // --- reading
 
-/// A part of a table, read from its front.
+/// A part of a table, read sequentially.
 class Cursor {
  public:
   explicit Cursor(std::span<const std::byte> table) : Cursor(table, 0, table.size()) {}
 
   bool atEnd() const { return at_ == end_; }
-  std::size_t position() const { return at_; } ///< in the table
-  /// The next bytes as a part of its own.
+  std::size_t position() const { return at_; } ///< offset in the table
+  /// A cursor over the next `count` bytes, which this cursor skips.
   Cursor part(std::size_t count) {
     take(count);
     return {table_, at_ - count, at_};
@@ -224,7 +224,7 @@ class Cursor {
   std::size_t at_, end_;
 };
 
-/// What a table says: files, and the rows of the functions by name. The file of a row that names none is ~0.
+/// The contents of a table: files, and the rows of the functions by name. The file of a row without one is ~0.
 struct Program {
   std::vector<SourceFile> files;
   std::map<std::string, std::vector<LineRow>> rows;
@@ -251,7 +251,7 @@ class ProgramReader {
     if (cursor.number<std::uint16_t>() != kVersion) throw Error("cubin: unsupported version of a line table");
     const auto headerLength = cursor.number<std::uint32_t>();
     Cursor header = cursor.part(headerLength);
-    header.take(2); // least instruction, default of the statement flag
+    header.take(2); // minimum instruction length, default of the statement flag
     lineBase_ = static_cast<std::int8_t>(header.number<std::uint8_t>());
     lineRange_ = header.number<std::uint8_t>();
     firstSpecial_ = header.number<std::uint8_t>();
@@ -342,7 +342,7 @@ LineTable writeTable(const Module& module, std::span<const SourceFile> files,
                      const std::vector<LineRow> Function::*lines, bool hasStrings) {
   LineTable table;
   beginUnit(table.bytes, files, hasStrings);
-  // Last first, as the functions stand in the file.
+  // In reverse, the order of the functions in the file.
   for (auto function = module.functions.rbegin(); function != module.functions.rend(); ++function) {
     if (((*function).*lines).empty()) continue;
     SequenceWriter writer(table, *function, module.relocatable);
@@ -395,7 +395,7 @@ void readPtxLines(std::span<const std::byte> table, std::span<const Relocation> 
   Program program = ProgramReader(table, addresses).run();
   for (auto& [name, rows] : program.rows)
     for (LineRow& row : rows)
-      row.file = LineRow::kPtx; // whatever an object calls it
+      row.file = LineRow::kPtx; // regardless of the file in an object
   giveRows(program, module, &Function::ptxLines);
 }
 

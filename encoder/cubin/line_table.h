@@ -5,32 +5,32 @@
 
 #include "encoder/cubin/module.h"
 
-/// Tables from addresses to lines: line number programs of DWARF 2 (section 6.2), which the functions' `lines` and
-/// `ptxLines` become and are read from. What is not in DWARF was observed: the extended opcode 0x90 of inlined calls
-/// (cuda-gdb calls it DW_LNE_inlined_call), and the table that leads to the text of the PTX.
+/// Tables from addresses to lines: the line number programs (DWARF 2, section 6.2) of the functions' `lines` and
+/// `ptxLines`. Two extensions are not in DWARF but were observed: the extended opcode 0x90 of inlined calls (cuda-gdb
+/// calls it DW_LNE_inlined_call), and the table that maps to the text of the PTX.
 namespace orias::cubin {
 
-/// A line number program and the addresses in it that the loader fills.
+/// A line number program and the addresses in it that the loader fills in.
 struct LineTable {
   Bytes bytes;
   std::vector<Relocation> relocations;
 };
 
-/// Is there a `.debug_line`? Where there are source files, or a `.debug_info` that says where its lines are.
+/// Whether there is a `.debug_line`: if there are source files, or a `.debug_info` that refers to it.
 bool hasSourceLines(const Module& module);
 
-/// `.debug_line`: to lines of the source files. Empty without hasSourceLines().
+/// `.debug_line`: maps to lines of the source files. Empty without hasSourceLines().
 LineTable sourceLineTable(const Module& module);
 
-/// `.nv_debug_line_sass`: to lines of the PTX, which `.nv_debug_ptx_txt` holds. Empty when there is no such text.
+/// `.nv_debug_line_sass`: maps to lines of the PTX in `.nv_debug_ptx_txt`. Empty without that text.
 LineTable ptxLineTable(const Module& module);
 
-/// The section that holds the text of the PTX. A linked file has one for each object that it comes from, so those of
-/// objects have a number after the name, a hash of the text.
+/// The name of the section with the text of the PTX. A linked file has one for each of its objects, so the names in
+/// objects end with a number, a hash of the text.
 std::string ptxTextSection(const Module& module);
 
-/// Reads a `.debug_line` or a `.nv_debug_line_sass` into a module whose functions are there already. Throws
-/// orias::Error when a program is cut off or of another version.
+/// Reads a `.debug_line` or a `.nv_debug_line_sass` into a module that already has its functions. Throws orias::Error
+/// if a program is truncated or of another version.
 void readSourceLines(std::span<const std::byte> table, std::span<const Relocation> addresses, Module& module);
 void readPtxLines(std::span<const std::byte> table, std::span<const Relocation> addresses, Module& module);
 

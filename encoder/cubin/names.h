@@ -6,7 +6,7 @@
 
 #include "encoder/cubin/module.h"
 
-/// Numbers of the CUDA flavour of ELF (observed; cuobjdump prints the names).
+/// Constants of the CUDA variant of ELF (observed; cuobjdump prints the names).
 namespace orias::cubin {
 
 inline constexpr std::uint32_t kTypeInfo = 0x70000000;      // CUDA_INFO
@@ -28,22 +28,23 @@ inline constexpr std::uint64_t kFlagCudaNote = 0x1000000;
 
 inline constexpr std::uint8_t kOtherEntry = 0x10;   // st_other of a kernel
 inline constexpr std::uint8_t kOtherManaged = 0x04; // st_other of a managed variable
-/// st_other of variables of object files, by Variable::Space.
+/// st_other of the variables of object files, by Variable::Space.
 inline constexpr std::uint8_t kOtherSpace[] = {0x20, 0x80, 0x40};
-inline constexpr std::uint8_t kSymbolCudaObject = 13;      // STT_LOPROC: the type of their symbols
+inline constexpr std::uint8_t kSymbolCudaObject = 13;      // STT_LOPROC: the type of the symbols of these variables
 inline constexpr std::uint8_t kOtherReservedShared = 0xa0; // st_other of the alias of the reserved shared memory
 
-// Symbols without a section, in types of their own.
+// Types of symbols without a section.
 inline constexpr std::uint8_t kSymbolTexture = 10, kSymbolSampler = 11, kSymbolSurface = 12;
 inline constexpr std::uint32_t kHandleBytes = 4;
-inline constexpr std::uint32_t kTensorRecordBytes = 0x20; // behind it: what code notes of its tensor memory (observed)
+inline constexpr std::uint32_t kTensorRecordBytes =
+    0x20; // after the reserved shared memory: the code's records of its tensor memory (observed)
 inline constexpr const char* kReservedShared = ".nv.reservedSmem.offset0";
 inline constexpr std::uint64_t kDriverWordBytes = 4; ///< the size of the symbols in Module::driverWords
 
 inline constexpr std::uint64_t kTextAlignment = 128;
 inline constexpr std::uint64_t kLargestImage = std::uint64_t{1} << 32;
 
-/// e_flags that name `section` as that of `.note.nv.cuinfo`.
+/// e_flags with the index `section` of `.note.nv.cuinfo`.
 inline std::uint32_t flagsWithNote(std::uint32_t flags, std::uint32_t section) {
   return (flags & 0xffffff) | section << 24;
 }

@@ -8,12 +8,12 @@
 namespace orias::cubin {
 namespace {
 
-constexpr std::string_view kOwner = "NVIDIA Corp"; // the loader looks for this owner
+constexpr std::string_view kOwner = "NVIDIA Corp"; // the loader requires this owner
 constexpr std::uint32_t kToolkitNoteType = 2000;
 constexpr std::uint32_t kCudaNoteType = 1000;
 constexpr std::uint16_t kNoteVersion = 2;
 
-/// An ELF note: sizes, type, owner, then what it says.
+/// An ELF note: sizes, type, owner, description.
 Bytes note(std::uint32_t type, const Bytes& description) {
   Bytes bytes;
   append(bytes, static_cast<std::uint32_t>(kOwner.size() + 1));
@@ -26,8 +26,8 @@ Bytes note(std::uint32_t type, const Bytes& description) {
   return bytes;
 }
 
-constexpr std::size_t kNoteHead = 24;    // up to the description: 12 bytes of numbers, 12 of the owner
-constexpr std::size_t kToolkitHead = 24; // version, and the offsets of the five strings
+constexpr std::size_t kNoteHead = 24;    // before the description: 12 bytes of numbers, 12 of the owner
+constexpr std::size_t kToolkitHead = 24; // the version and the offsets of the five strings
 
 } // namespace
 

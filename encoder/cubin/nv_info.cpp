@@ -11,8 +11,8 @@
 namespace orias::cubin {
 namespace {
 
-/// Ids of `.nv.compat` (names as cuobjdump prints them); their values are constants of the chip and of the toolkit but
-/// for the ISA class.
+/// Ids of `.nv.compat` (names as in cuobjdump). Except for the ISA class, their values are constants of the chip and
+/// the toolkit.
 enum : std::uint8_t {
   kCompatIsaClass = 0x02,
   kCompatTensormapV1 = 0x03,
@@ -26,8 +26,8 @@ enum : std::uint8_t {
 /// EIATTR_VRC_CTA_INIT_COUNT of kernels with tensor memory (observed).
 constexpr std::uint8_t kTensorInitCount = 0x80;
 
-/// The place of each record of `.nv.info.<kernel>` that ptxas 13.0 gives it (observed). Parameters come in two places,
-/// depending on the chip; see `Abi::parametersLast`. Ids that are not listed stand before the exits.
+/// The order of the records of `.nv.info.<kernel>` in ptxas 13.0 (observed). The position of the parameters depends on
+/// the chip; see `Abi::parametersLast`. Unlisted ids precede the exits.
 constexpr std::array kOrder{
     AttributeId::BlocksAreClusters,
     AttributeId::CudaApiVersion,
@@ -77,7 +77,7 @@ std::size_t rankOf(AttributeId id, const Abi& abi) {
     if (id == AttributeId::ParamCbank) return kOrder.size() + 1;
     if (id == AttributeId::SwWar) return kOrder.size() + 2;
   } else if (id == AttributeId::SwWar) {
-    return 0; // the sort is stable and it is made first
+    return 0; // the sort is stable, and this record is created first
   }
   const std::size_t rank = position(id);
   return rank < kOrder.size() ? rank : position(AttributeId::ExitInstrOffsets);
@@ -89,7 +89,7 @@ std::uint32_t spaceOf(HandleKind kind) {
   return kind == HandleKind::Texture ? kTexture : kind == HandleKind::Surface ? kSurface : kSampler;
 }
 
-/// They have a symbol in the first word, no size, and stand nowhere.
+/// The record of a handle parameter: a symbol in the first word, without size and offset.
 Attribute handleInfo(const Parameter& parameter, std::uint32_t ordinal, bool large, std::uint32_t symbol) {
   const std::uint32_t place = ordinal | 0xffffu << 16, space = spaceOf(parameter.handleKind);
   if (large) return wordsAttribute(AttributeId::KparamInfoV2, {symbol, place, space << 24});
@@ -98,7 +98,7 @@ Attribute handleInfo(const Parameter& parameter, std::uint32_t ordinal, bool lar
 
 Attribute parameterInfo(const Parameter& parameter, std::uint32_t ordinal, bool large) {
   // The first word is 0. Words of the small form: ordinal and offset; then log2 of the pointee's alignment in
-  // bits 0..7, its space in 8..11, the bank (0x1f: the usual one) in 12..16, "not in the bank" in 17, the size
+  // bits 0..7, its space in 8..11, the bank (0x1f: the default) in 12..16, "not in the bank" in 17, the size
   // in 18..31.
   const std::uint32_t place = ordinal | parameter.offset << 16;
   if (large) return wordsAttribute(AttributeId::KparamInfoV2, {0, place, parameter.size});
@@ -180,7 +180,7 @@ std::vector<Attribute> moduleAttributes(const Module& module, const SymbolIndex&
   }
   if (module.waitsForErrorsAtExit) list.push_back(noValueAttribute(AttributeId::GenErrbarAtExit));
   if (module.hasIndependentSamplers) list.push_back(noValueAttribute(AttributeId::TexmodeIndependent));
-  std::map<std::uint32_t, std::uint32_t> minStacks; // in the order of the symbols
+  std::map<std::uint32_t, std::uint32_t> minStacks; // by symbol index
   for (const Function& function : module.functions)
     if (function.isEntry && !module.relocatable) minStacks[symbol(function.name)] = function.minStackSize;
   for (const auto& [index, size] : minStacks)
@@ -309,7 +309,7 @@ void applyFunctionAttributes(Function& function, const std::vector<Attribute>& a
     case AttributeId::SwWar:
     case AttributeId::SparseMmaMask:
     case AttributeId::MercuryIsaVersion: break; // of the chip
-    case AttributeId::ParamCbank: break;        // the section says it too
+    case AttributeId::ParamCbank: break;        // given by the section
     case AttributeId::CbankParamSize: function.parameterSize = attribute.value; break;
     case AttributeId::KparamInfo:
     case AttributeId::KparamInfoV2: applyParameter(function, attribute, symbolName); break;

@@ -9,7 +9,7 @@
 
 namespace orias::cubin {
 
-/// Index of a symbol in the symbol table by its name.
+/// Returns the index of a symbol in the symbol table by its name.
 using SymbolIndex = std::function<std::uint32_t(const std::string&)>;
 
 /// The records of `.nv.info`: registers, frames and stacks of all functions.
@@ -21,8 +21,7 @@ std::vector<Attribute> functionAttributes(const Function& function, const Abi& a
 /// The records of `.nv.compat`.
 std::vector<Attribute> compatibilityAttributes(const Module& module);
 
-/// The other direction: the fields of `function` that `.nv.info.<function>` holds. `symbolName` gives the name of a
-/// symbol index.
+/// Sets the fields of `function` from `.nv.info.<function>`. `symbolName` returns the name of a symbol by its index.
 void applyFunctionAttributes(Function& function, const std::vector<Attribute>& attributes,
                              const std::function<std::string(std::uint32_t)>& symbolName);
 

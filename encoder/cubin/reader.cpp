@@ -19,7 +19,7 @@
 namespace orias::cubin {
 namespace {
 
-/// One of those that are kept as they are.
+/// Whether this is a debug section that is kept unchanged.
 bool isOtherDebugSection(std::string_view name) {
   return (name.starts_with(".debug_") && name != ".debug_frame" && name != ".debug_line" && name != ".debug_str") ||
          name.starts_with(".nv_debug_info_");
@@ -29,7 +29,7 @@ Binding bindingOf(const ElfSymbol& symbol) {
   return symbol.binding == STB_GLOBAL ? Binding::Global : symbol.binding == STB_WEAK ? Binding::Weak : Binding::Local;
 }
 
-constexpr std::string_view kSharedSection = ".nv.shared."; ///< the name of a function follows
+constexpr std::string_view kSharedSection = ".nv.shared."; ///< followed by the name of a function
 
 bool isObject(const ElfSymbol& symbol) {
   return symbol.type == STT_OBJECT || symbol.type == kSymbolCudaObject;
@@ -65,8 +65,8 @@ class Reader {
   }
 
  private:
-  /// What linkers make may have several local functions or variables of one name, each from another object; here all
-  /// things are known by their names.
+  /// Makes names unique. Linked files may have several local functions or variables of one name, from different
+  /// objects, but a Module identifies all objects by name.
   void separateNames() {
     std::set<std::string> taken;
     const auto isNamed = [](const ElfSymbol& symbol) {
@@ -80,7 +80,7 @@ class Reader {
       for (std::size_t n = 2; !taken.insert(symbol.name).second; ++n)
         symbol.name = old + '$' + std::to_string(n);
       if (symbol.type != STT_FUNC) continue;
-      // A function's sections have its name, too: the code, and those that belong to it.
+      // The sections of a function also contain its name: its code, and the others that belong to it.
       for (std::size_t i = 0; i < file_.sections.size(); ++i) {
         ElfSection& section = file_.sections[i];
         const bool isIts =
@@ -91,7 +91,7 @@ class Reader {
     }
   }
 
-  /// Parameters have symbols of the kernel's section.
+  /// Symbols of a kernel's section are its parameters.
   void nameParameters() {
     constexpr std::string_view kPrefix = ".text.";
     for (ElfSymbol& symbol : file_.symbols) {
@@ -129,7 +129,7 @@ class Reader {
     return file_.symbols[index].name;
   }
 
-  /// All relocations, by the section that they change. The lists are turned round: files have them last first.
+  /// Collects all relocations, by the section that they change. The lists are reversed: files have the last one first.
   void collectRelocations() {
     for (const ElfSection& section : file_.sections) {
       const bool rela = section.type == SHT_RELA;
@@ -161,7 +161,8 @@ class Reader {
       if (section.type == SHT_PROGBITS && section.name.starts_with(kPrefix))
         readFunction(section.name.substr(kPrefix.size()), i);
     }
-    // The symbols without a name stand in for the base of shared memory, behind those of the first kernel that uses it.
+    // Symbols without a name are placeholders for the base of shared memory. They follow the symbols of the first
+    // kernel that uses it.
     std::size_t current = module_.functions.size();
     for (const ElfSymbol& symbol : file_.symbols) {
       if (symbol.type == STT_SECTION && functionBySection_.contains(symbol.section))
@@ -211,7 +212,7 @@ class Reader {
     module_.functions.push_back(std::move(function));
   }
 
-  /// Behind the attributes, which tell how long the parameters are.
+  /// Runs after the attributes are read, because they contain the size of the parameters.
   void readHandles(Function& function) const {
     for (std::size_t i = 0; i < file_.sections.size(); ++i) {
       if (file_.sections[i].name != ".nv.constant0." + function.name) continue;
@@ -277,10 +278,10 @@ class Reader {
         module_.handles.push_back({*kind, symbol.name, std::nullopt, std::nullopt});
   }
 
-  /// The entries of kernels are found by their relocated start address.
+  /// Finds the entries of kernels by their relocated start addresses.
   void readUnwindTable() {
     constexpr std::size_t kHead = 12;    // escape and 64-bit length
-    constexpr std::size_t kAddress = 20; // of the start address in an entry
+    constexpr std::size_t kAddress = 20; // offset of the start address in an entry
     for (std::size_t i = 0; i < file_.sections.size(); ++i) {
       const std::span<const std::byte> table = file_.sections[i].data;
       if (file_.sections[i].name != ".debug_frame") continue;
@@ -301,7 +302,7 @@ class Reader {
     }
   }
 
-  /// The other relocated addresses stand in the expressions for the return address of inner functions, one for each.
+  /// The other relocated addresses are in the expressions for the return address of inner functions, one for each.
   void readReturnRegisters(std::span<const std::byte> table, const std::map<std::uint64_t, std::string>& addresses) {
     std::map<std::string, std::size_t> seen;
     for (const auto& [offset, name] : addresses) {
@@ -319,7 +320,7 @@ class Reader {
     readVariables(false);
   }
 
-  /// Global symbols stand last in the file; their declarations come first in what the writer takes.
+  /// Global symbols are last in the file, but a Module has their declarations first.
   void readVariables(bool global) {
     for (const ElfSymbol& symbol : file_.symbols) {
       if (global != (symbol.binding == STB_GLOBAL)) continue;
@@ -339,7 +340,7 @@ class Reader {
       }
       if (symbol.section >= file_.sections.size()) continue;
       const ElfSection& section = file_.sections[symbol.section];
-      // Those of objects have symbols, so that a linker can place them.
+      // Shared variables of objects have symbols, because a linker places them.
       if (module_.relocatable && section.name.starts_with(kSharedSection)) {
         readVariable(symbol, section, Variable::Space::Shared);
         module_.variables.back().owner = section.name.substr(kSharedSection.size());
@@ -362,7 +363,7 @@ class Reader {
     variable.managed = (symbol.other & kOtherManaged) != 0;
     variable.size = symbol.size;
     variable.offset = symbol.value;
-    // The file does not say the alignment: the largest that the place allows.
+    // The file does not contain the alignment: use the largest that the offset allows.
     const std::uint64_t lowestBit = symbol.value & (~symbol.value + 1);
     variable.alignment =
         std::max<std::uint64_t>(1, symbol.value == 0 ? section.alignment : std::min(section.alignment, lowestBit));
@@ -401,7 +402,7 @@ class Reader {
       if (isOtherDebugSection(section.name))
         module_.debugSections.push_back({section.name, section.data, relocationsOf(i)});
       if (section.name == ".debug_str") module_.debugStrings = section.data;
-      // A program of several objects has several texts, each with lines of its own, which a Module has no room for.
+      // A program of several objects has several texts, each with its own line numbers. A Module can only hold one.
       if (section.name.starts_with(".nv_debug_ptx_txt")) module_.ptxText = ++texts == 1 ? section.data : Bytes{};
     }
   }

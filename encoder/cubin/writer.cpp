@@ -19,7 +19,7 @@
 namespace orias::cubin {
 namespace {
 
-/// Sections come in groups; within a group in the order of their making (observed, all chips).
+/// Sections are sorted by group, and within a group by the order of their creation (observed, all chips).
 enum class Group {
   Tables,
   Debug,
@@ -37,10 +37,10 @@ enum class Group {
   LateConstant0,
 };
 
-/// Sections are named by the order of their making until finish() gives them their final places.
+/// Sections are numbered by the order of their creation until finish() sorts them.
 using SectionId = std::size_t;
 constexpr SectionId kNone = 0;
-constexpr SectionId kCommon = ~SectionId{0}; ///< of symbols that a linker finds a place for
+constexpr SectionId kCommon = ~SectionId{0}; ///< of symbols that a linker places
 
 struct PendingSection {
   Group group;
@@ -55,7 +55,7 @@ class Writer {
 
   std::vector<std::byte> run() {
     makeTables();
-    // ptxas begins with the last function; within the symbol table everything that is not global comes first.
+    // ptxas starts with the last function. In the symbol table the symbols that are not global come first.
     for (auto function = module_.functions.rbegin(); function != module_.functions.rend(); ++function)
       declareFunction(*function);
     if (module_.functions.empty()) declareModule();
@@ -119,7 +119,7 @@ class Writer {
     return debugSections_.back();
   }
 
-  /// In the file the name of the parameter only.
+  /// The symbol in the file has the name of the parameter only.
   void addParameterSymbol(const Function& function, const Parameter& parameter) {
     const std::size_t prefix = parameterSymbol(function.name, "").size();
     const std::uint32_t index =
@@ -169,7 +169,7 @@ class Writer {
     sections_[cuda].infoTo = compat;
   }
 
-  /// The sections of a function, and its symbols that are not global.
+  /// Adds the sections of a function, and its symbols that are not global.
   void declareFunction(const Function& function) {
     if (function.code.size() % 16 != 0)
       throw Error("cubin: the code of " + function.name + " ends inside an instruction");
@@ -193,8 +193,8 @@ class Writer {
       if (function.staticSharedSize) addSectionSymbol(shared);
     }
     if (&function == &module_.functions.back()) declareModule();
-    // The base of shared memory was a symbol while ptxas linked; an empty one is left in its place. Kept, so that the
-    // numbers of the symbols after it are the same.
+    // ptxas replaces the symbol of the base of shared memory, which it uses while linking, with an empty one. It is
+    // written here as well, because then the indices of the following symbols are the same.
     if (abi_.sharedAlias && function.usesSharedAddress && !sharedBaseSeen_) {
       addSymbol({}, STT_NOTYPE, STB_LOCAL, kNone, 0, 0, STV_INTERNAL);
       sharedBaseSeen_ = true;
@@ -221,7 +221,7 @@ class Writer {
     if (!abi_.constant0AfterText) declareConstant0(function);
   }
 
-  /// What belongs to the module; ptxas makes it with the first function.
+  /// Adds the sections and symbols of the module; ptxas creates them with those of the first function.
   void declareModule() {
     if (module_.relocatable) {
       if (usesUnifiedTable()) addSymbol(kUnifiedTableOffset, STT_OBJECT, STB_WEAK, kNone, 0, 8);
@@ -232,7 +232,7 @@ class Writer {
       const bool hasRecords = std::ranges::any_of(
           module_.functions, [](const Function& f) { return f.allocatesTensors || f.readsTensorRecords; });
       section(reserved).size = abi_.driverShared + (hasRecords ? kTensorRecordBytes : 0);
-      // sm_110 has a variable behind what the others have (observed).
+      // sm_110 has a variable after those of the other chips (observed).
       const std::uint32_t end = abi_.systemShared;
       addSymbol(kReservedShared, STT_OBJECT, STB_WEAK, kNone, end, 4);
       addSymbol("__nv_reservedSMEM_offset_0_alias", STT_NOTYPE, STB_WEAK, reserved, end, 0, kOtherReservedShared);
@@ -262,14 +262,14 @@ class Writer {
     });
   }
 
-  /// An external function has the first slot of the address table when the first kernel calls it.
+  /// Whether an external function has the first slot of the address table, as it does if the first kernel calls it.
   bool startsWithExternal() const {
     return !module_.addressTable.empty() &&
            std::none_of(module_.variables.begin(), module_.variables.end(),
                         [this](const Variable& v) { return v.name == module_.addressTable.front().symbol; });
   }
 
-  /// Objects keep the kind of memory in the type of the section; loaders want to know only whether there are bytes.
+  /// In objects the type of a section contains the kind of memory; loaders only need to know whether there are bytes.
   std::uint32_t typeOf(std::uint32_t linked, std::uint32_t object) const {
     return module_.relocatable ? object : linked;
   }
@@ -299,12 +299,12 @@ class Writer {
     return id;
   }
 
-  /// That of the kernel it is part of; those of the module have one of their own (observed).
+  /// The section of the variable's kernel; the variables of the module have a separate one (observed).
   static std::string sharedSection(const Variable& variable) {
     return variable.owner.empty() ? ".nv_debug.shared" : ".nv.shared." + variable.owner;
   }
 
-  /// Those of its own functions, and of others that it calls (observed).
+  /// Whether the module has prototypes: of its functions or of those that it calls (observed).
   bool hasPrototypes() const {
     return std::ranges::any_of(module_.functions, [](const Function& f) { return !f.prototype.empty(); }) ||
            std::ranges::any_of(module_.externalFunctions, [this](const ExternalFunction& other) {
@@ -336,7 +336,8 @@ class Writer {
     addSectionSymbol(actions);
   }
 
-  /// The global symbols of a function: itself, behind the first one the variables, external functions, inner functions.
+  /// Adds the global symbols of a function: the function, after the first function the variables, then external and
+  /// inner functions.
   void declareGlobals(const Function& function, bool first) {
     if (function.binding == Binding::Global) addFunctionSymbol(function);
     if (first) declareGlobalVariables();
@@ -442,7 +443,7 @@ class Writer {
         std::copy(variable->init.begin(), variable->init.end(),
                   target.data.begin() + static_cast<std::ptrdiff_t>(variable->offset));
     }
-    // As in ptxas' files: the last variable first, its relocations in their order, then the whole list turned round.
+    // As in ptxas' files: the last variable first, its relocations in their order, then the whole list reversed.
     for (auto variable = module_.variables.rbegin(); variable != module_.variables.rend(); ++variable)
       for (Relocation relocation : variable->relocations) {
         relocation.offset += variable->offset;
@@ -450,7 +451,7 @@ class Writer {
       }
   }
 
-  /// Launches name kernels by their descriptors.
+  /// The relocation type of an address. Launches refer to kernels by their descriptors.
   RelocationType addressType(const std::string& symbol) const {
     const bool isKernel =
         std::ranges::any_of(module_.functions, [&](const Function& f) { return f.isEntry && f.name == symbol; });
@@ -490,7 +491,7 @@ class Writer {
     if (prototypes_ != kNone) section(prototypes_).data = std::move(tables.prototypes);
   }
 
-  /// Where a string that is no name stands in .strtab.
+  /// The offset in .strtab of a string that is not a name.
   std::uint32_t stringOffset(const std::string& text) {
     if (text.empty()) return 0;
     const auto [place, isNew] = stringOffsets_.emplace(text, static_cast<std::uint32_t>(1 + strings_.size()));
@@ -508,7 +509,7 @@ class Writer {
       addDebugFrame(frame, *function, module_);
     section(debugFrame_).data = std::move(frame.bytes);
     for (Relocation relocation : frame.relocations) {
-      if (!abi_.addends) relocation.addend = 0; // it is in place already
+      if (!abi_.addends) relocation.addend = 0; // stored in place already
       relocate(debugFrame_, relocation);
     }
   }
@@ -519,15 +520,15 @@ class Writer {
       relocate(target, *relocation);
   }
 
-  /// Notes a relocation; writeRelocations() makes the sections.
+  /// Records a relocation; writeRelocations() creates the sections.
   void relocate(SectionId target, const Relocation& relocation) {
     if (section(target).data.size() < 4 || relocation.offset > section(target).data.size() - 4)
       throw Error("cubin: a relocation lies outside " + section(target).name);
     relocations_[target].push_back(relocation);
   }
 
-  /// Chips with `addends` have one RELA section per target. The others have REL for those without an addend and RELA
-  /// for those with one, but RELA only for what the PTX brings along for debuggers (observed).
+  /// Chips with `addends` have one RELA section per target. The others have REL for relocations without an addend and
+  /// RELA for those with one, except that the debug sections of the PTX only have RELA (observed).
   void writeRelocations() {
     std::vector<SectionId> targets;
     for (const auto& [target, list] : relocations_)
