@@ -24,7 +24,7 @@ void verifyOrThrow(const ori::Function& function, std::string_view what) {
                         ori::print(function));
 }
 
-/// Pseudo instructions that the allocator, or a phase behind it, takes out.
+/// Pseudo instructions that are removed by the allocator or by a phase after it.
 bool staysUntilAllocation(isa::Op op) {
   constexpr std::array kStaying = {isa::Op::COPY,           isa::Op::CALL_EXTERN,     isa::Op::KEEP,
                                    isa::Op::CONV_ALLOC,     isa::Op::CALL_FUNCTION,   isa::Op::ADDRESS,
@@ -34,7 +34,7 @@ bool staysUntilAllocation(isa::Op op) {
 
 } // namespace
 
-/// Phase 0, of debug builds. What lowering made must be well formed, or every later fault would be looked for in the
+/// Phase 0, debug builds only. Checks the code that lowering generated, so that later faults are not looked for in the
 /// wrong place. A release build verifies in phase 94, and after each phase on request (--verify-each).
 bool oriCheckInitialProgram([[maybe_unused]] ori::Function& function, PhaseContext&) {
 #ifndef NDEBUG
@@ -43,7 +43,7 @@ bool oriCheckInitialProgram([[maybe_unused]] ori::Function& function, PhaseConte
   return false;
 }
 
-/// Phase 12, of debug builds. The same after the first expansions.
+/// Phase 12, debug builds only. Checks the code after the first expansions.
 bool oriSanitize([[maybe_unused]] ori::Function& function, PhaseContext&) {
 #ifndef NDEBUG
   verifyOrThrow(function, "after the early expansions, the function");
@@ -51,9 +51,9 @@ bool oriSanitize([[maybe_unused]] ori::Function& function, PhaseContext&) {
   return false;
 }
 
-/// Phase 94. The last look before scheduling and allocation. A macro that no phase has expanded and an instruction
-/// that the chip does not have are not supported yet: an error at the place of the PTX instruction. Where instructions
-/// cannot name constants, they are loaded first.
+/// Phase 94. The last check before scheduling and allocation. A macro that no phase has expanded, or an instruction
+/// that the chip does not have, is reported as unsupported at the position of the PTX instruction. Where instructions
+/// cannot take constant operands, the constants are loaded first.
 bool finalInspectionPass(ori::Function& function, PhaseContext& context) {
   const bool changed = context.target.has(isa::Capability::LoadsConstants) && loadConstantOperands(function);
   verifyOrThrow(function, "before scheduling, the function");

@@ -8,7 +8,8 @@ namespace orias::phases {
 
 namespace {
 
-/// Blocks that only cold blocks lead to, or that only lead to cold blocks, are cold themselves. The entry never is.
+/// Marks blocks as cold that are reached only from cold blocks, or that lead only to cold blocks. The entry never is
+/// cold.
 void spreadColdness(ori::Function& function) {
   const ori::Cfg& cfg = function.analyses().cfg();
   const auto isCold = [&](ori::BlockId id) { return function.block(id)->isAside; };
@@ -26,8 +27,8 @@ void spreadColdness(ori::Function& function) {
 
 } // namespace
 
-/// Phase 3. Drops what control cannot reach, and writes each block's loop depth and whether it is cold, by which later
-/// phases weigh what they do. Lowering has marked the blocks with a failing assertion or a trap.
+/// Phase 3. Removes unreachable blocks. Sets each block's loop depth and whether it is cold; later phases weight their
+/// decisions by both. Lowering has marked the blocks with a failing assertion or a trap.
 bool analyzeControlFlow(ori::Function& function, PhaseContext&) {
   const bool changed = ori::removeUnreachableBlocks(function);
   spreadColdness(function);

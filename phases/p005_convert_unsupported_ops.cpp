@@ -22,7 +22,7 @@ bool needsExpansion(const ori::Instr& instr) {
   }
 }
 
-/// What a register holds wherever it holds something: each word has one definition, which sets it to a number.
+/// The constant that a register always holds: each word has one definition, which sets it to a number.
 std::optional<std::uint64_t> numberIn(const Definitions& definitions, const isa::Operand& operand) {
   if (!operand.isReg() || !operand.isVirtual()) return std::nullopt;
   std::uint64_t value = 0;
@@ -47,8 +47,8 @@ bool isDivision(const ori::Instr& instr) {
 
 } // namespace
 
-/// Phase 5. Operations that the machine does not have become sequences of those that it has. The expansions are in
-/// place; those of floating point leave their rare cases to blocks at the end of the function.
+/// Phase 5. Expands operations that the machine does not have into sequences of those that it has. The expansions are
+/// in place; floating-point ones put their rare cases into blocks at the end of the function.
 bool convertUnsupportedOps(ori::Function& function, PhaseContext& context) {
   struct Macro {
     ori::Instr* instr;

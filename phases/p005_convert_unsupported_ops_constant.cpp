@@ -2,11 +2,11 @@
 
 #include <bit>
 
-// Division by a number that is known, by the upper half of a product: Granlund and Montgomery, "Division by invariant
-// integers using multiplication" (PLDI 1994), sections 4 and 5. With l = ceil(log2 d), a multiplier m and a shift s
-// between 2^(N+l) / d and (2^(N+l) + 2^l) / d, halved together as long as an integer lies between, give floor(m x /
-// 2^N) >> s = floor(x / d) for all x of N bits. Where m has N + 1 bits, an even divisor lets x lose its lowest bits
-// first, and for an odd one the highest bit of m is added by hand.
+// Division by a known number, by the upper half of a product: Granlund and Montgomery, "Division by invariant integers
+// using multiplication" (PLDI 1994), sections 4 and 5. Let l = ceil(log2 d). The multiplier m and shift s come from an
+// interval between 2^(N+l) / d and (2^(N+l) + 2^l) / d; both bounds are halved while an integer lies between them. Then
+// floor(m x / 2^N) >> s = floor(x / d) for all x of N bits. Where m has N + 1 bits, an even divisor lets x be shifted
+// right first; for an odd divisor the highest bit of m is added separately.
 
 namespace orias::phases {
 
@@ -21,11 +21,12 @@ struct Multiplier {
   unsigned shift;
 };
 
-/// For dividends below 2^precision, as a product of `bits` by `bits` bits has them; d is no power of two.
+/// Returns the multiplier for dividends below 2^precision and products of `bits` by `bits` bits. d is no power of two.
 Multiplier multiplierOf(std::uint64_t d, unsigned bits, unsigned precision) {
   const auto log = static_cast<unsigned>(std::bit_width(d - 1));
   unsigned shift = log;
-  // 2^(bits + log) / d, which no power of two less than d divides: one less in the dividend changes nothing.
+  // 2^(bits + log) / d. No power of two is a multiple of d, so subtracting one from the dividend does not change the
+  // quotient.
   const Wide dividend = bits + log >= 128 ? ~Wide{0} : Wide{1} << (bits + log);
   Wide least = dividend / d;
   const Wide rest = (bits + log >= 128 ? Wide{0} : dividend) - least * d; // modulo 2^128
@@ -38,7 +39,7 @@ Multiplier multiplierOf(std::uint64_t d, unsigned bits, unsigned precision) {
   return {greatest, shift};
 }
 
-/// Arithmetic of one width, 32 or 64 bits, unsigned but for what says otherwise.
+/// Arithmetic of one width, 32 or 64 bits, unsigned unless a name says otherwise.
 class Arithmetic {
  public:
   Arithmetic(Expansion& e, unsigned bits) : e_(e), bits_(bits) {}
@@ -88,7 +89,7 @@ class Arithmetic {
   unsigned bits_;
 };
 
-/// a / d of 32 bits with a sign, d from 1 to 2^31.
+/// a / d for a signed 32-bit a, d from 1 to 2^31.
 Operand signedQuotient(Expansion& e, Operand a, std::uint32_t d) {
   if (d == 1) return a;
   Operand sign = e.signMask(a);
@@ -96,8 +97,8 @@ Operand signedQuotient(Expansion& e, Operand a, std::uint32_t d) {
     const auto log = static_cast<unsigned>(std::countr_zero(d));
     return e.shiftRight(e.add(a, e.shiftRight(sign, 32 - log)), log, true);
   }
-  // Magnitudes have 31 bits. The multiplier is taken with a sign: where its highest bit is set, it is too small by
-  // 2^32.
+  // Magnitudes have 31 bits. The multiplier is used as a signed number: where its highest bit is set, it is too small
+  // by 2^32.
   const Multiplier m = multiplierOf(d, 32, 31);
   const auto word = static_cast<std::uint32_t>(m.value);
   Operand product = e.multiplyHigh(a, e.constant(word), true);

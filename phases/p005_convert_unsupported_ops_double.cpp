@@ -7,36 +7,36 @@
 // Exactly rounded quotients, reciprocals and square roots of f64.
 //
 // Quotient (Markstein; Cornea, Harrison and Tang; Muller et al., Handbook of Floating-Point Arithmetic, ch. 4). A seed
-// y0 = (1/b)(1 - e0) becomes y = 1/b to within half a unit of its last place. Then q0 = a y, and each step
-// q' = q + (a - b q) y has an exact remainder and lands on a/b + (a/b - q)(b y - 1) before it is rounded. With b in
-// [1, 2) the first step brings q to half a unit, 2^-53 of a quotient in [1, 2), so the second is off by at most
-// 2^-53 b 2^-54. The numbers where rounding changes have 54 bits: a/b is one of them exactly or 2^-105 / b away from it
-// (a - m b is a multiple of 2^-105), which is farther where b^2 < 4 (1 - 2^-50). Closer to 2 lies b = 2 - 2^-52 k, and
-// 1/b is 2^-54 k + 2^-107 k^2 above 1/2: with even k nearly a number and y is that; with odd k next to a middle between
-// two, of which y must be the upper one. It is, as the error of y before its rounding, (1/2) 2^-105, is below k^2
-// 2^-107 for k >= 3 (|e0| < 2^-18), and for k = 1 the correction is rounded up. Directed roundings change at numbers of
-// 53 bits, which is easier.
+// y0 = (1/b)(1 - e0) is refined to y = 1/b to within half an ulp. Then q0 = a y, and each step q' = q + (a - b q) y has
+// an exact remainder and gives a/b + (a/b - q)(b y - 1) before it is rounded. With b in [1, 2) the first step brings q
+// to within half an ulp, 2^-53 of a quotient in [1, 2), so the second is off by at most 2^-53 b 2^-54. The numbers
+// where rounding changes have 54 bits: a/b is exactly one of them or at least 2^-105 / b away from it (a - m b is a
+// multiple of 2^-105). That distance is larger than the error where b^2 < 4 (1 - 2^-50). The b closer to 2 are b = 2 -
+// 2^-52 k, and 1/b is 2^-54 k + 2^-107 k^2 above 1/2. For even k this is nearly a number, and y is that number. For odd
+// k it is close to a midpoint between two numbers, and y must be the upper one. It is: for k >= 3 the error of y before
+// its rounding, (1/2) 2^-105, is below k^2 2^-107 (|e0| < 2^-18), and for k = 1 the correction is rounded up. Directed
+// roundings change at numbers of 53 bits, which is easier.
 //
-// Root (u = 2^-53, a in [1, 4)). A seed that is wrong by up to 2^-18 becomes y = (1 + n) / sqrt(a) with
-// |n| <= (1.25 + sqrt(a) / 2) u, and g = a y misses sqrt(a) by d, |d| <= sqrt(a) |n| + u. g + (a - g^2) y / 2 is off by
-// at most |d| (|n| + |d| / (2 sqrt a) + u) before it is rounded. For a midpoint m of 54 bits, a - m^2 is j u^2 with an
-// odd integer j = 7 modulo 8, so that m is j u^2 / (2 sqrt a) from the root: where |j| > 102, that is farther. The 58
-// arguments with |j| <= 161 come out right with every such seed (test/exact tries them). So one step rounds to nearest,
-// as in the code of ptxas. Directed roundings change at numbers of 53 bits; they take another step, from the root
-// rounded to nearest.
+// Root (u = 2^-53, a in [1, 4)). A seed with an error of up to 2^-18 is refined to y = (1 + n) / sqrt(a) with |n| <=
+// (1.25 + sqrt(a) / 2) u, and g = a y misses sqrt(a) by d, |d| <= sqrt(a) |n| + u. g + (a - g^2) y / 2 is off by at
+// most |d| (|n| + |d| / (2 sqrt a) + u) before it is rounded. For a midpoint m of 54 bits, a - m^2 is j u^2 with an odd
+// integer j = 7 modulo 8, so m is j u^2 / (2 sqrt a) from the root: where |j| > 102, that is larger than the error. The
+// 58 arguments with |j| <= 161 are rounded correctly with every such seed (test/exact tries them). So one step rounds
+// to nearest, as in the code of ptxas. Directed roundings change at numbers of 53 bits; they take another step, from
+// the root rounded to nearest.
 //
-// The fast ways need less. The first step leaves y1 within 1.5 u of 1/b (u = 2^-53), so that e1 = 1 - b y1 is exact,
+// The fast paths need fewer steps. The first step leaves y1 within 1.5 u of 1/b (u = 2^-53), so e1 = 1 - b y1 is exact,
 // and y = y1 + y1 e1 is (1/b)(1 - e1^2) before it is rounded. For b in [1, 2) and a midpoint m, 1 - b m is k u^2 with
-// an integer k: y is 1/b rounded to nearest unless 0 < k < e1^2 / u^2 <= 2.25. k = 1 makes b and m factors of 2^106 - 1
-// with 53 and 54 bits, which only b = 2 - 2^-52 has: where the mantissa's upper word is all ones, the slow way is
-// taken. k = 2 takes factors of 2^105 - 1, for 32 numbers b; each of them comes out right with every seed that is wrong
-// by up to 2^-18 (one does not with 2^-17.4). With that y, a step from q0 = a y is off by (a/b - q0)(1 - b y) before it
-// is rounded, and |1 - b y| <= b 2^-54. q0 is within 1.5 units of a/b, less 2^-52 units: a midpoint next to a/b is half
-// a unit from q0, and at least 4 / b^2 times as far from a/b as the step is off. So one step is enough to round to
-// nearest (Markstein). Directed roundings take another, which starts from a/b rounded to nearest: where a/b is a
-// number, they must find it.
+// an integer k: y is 1/b rounded to nearest unless 0 < k < e1^2 / u^2 <= 2.25. For k = 1, b and m are factors of 2^106
+// - 1 with 53 and 54 bits; only b = 2 - 2^-52 has them. The slow path is taken where the mantissa's upper word is all
+// ones. For k = 2 they are factors of 2^105 - 1, for 32 numbers b; each of them is rounded correctly with every seed
+// with an error of up to 2^-18 (one is not with 2^-17.4). With that y, a step from q0 = a y is off by (a/b - q0)(1 - b
+// y) before it is rounded, and |1 - b y| <= b 2^-54. q0 is within 1.5 ulps of a/b, less 2^-52 ulps: a midpoint next to
+// a/b is half an ulp from q0, and its distance from a/b is at least 4 / b^2 times the error of the step. So one step is
+// enough to round to nearest (Markstein). Directed roundings take another step, from a/b rounded to nearest: where a/b
+// is a number, they must find it.
 //
-// What the tests in test/exact run, with seeds wrong by 2^-18, is this code.
+// The tests in test/exact run this code, with seeds with an error of 2^-18.
 
 namespace orias::phases {
 
@@ -49,18 +49,17 @@ namespace {
 const Operand kTrue = Operand::pt();
 constexpr std::uint32_t kOneHigh = 0x3ff00000; ///< the high word of 1
 
-/// An immediate.
 Operand infinity() {
   return Expansion::f64High(std::numeric_limits<double>::infinity());
 }
 
-/// A pair whose low word is 0.
+/// Returns a pair whose low word is 0.
 Operand wide(Expansion& e, Operand high) {
   return e.pair(Operand::rz(), high);
 }
 
-/// Newton steps for 1 / b from the seed's high word; `third` (of three) is good to half a unit, `second` to little
-/// more.
+/// Newton steps for 1 / b from the seed's high word. `third` (after three steps) is within half an ulp, `second` within
+/// little more.
 struct Reciprocal {
   Operand second, third;
 };
@@ -83,16 +82,16 @@ Operand nearestReciprocal(Expansion& e, Operand b, Operand seed) {
   return e.dfma(y1, e.dfma(minusB, y1, one), y1);
 }
 
-/// Not so near to the next power of two that nearestReciprocal may be wrong.
+/// A predicate: b is not so close to the next power of two that nearestReciprocal may be wrong.
 Operand isRegularAsDivisor(Expansion& e, Operand b) {
   constexpr std::uint32_t kNotAnd = 0x0c;
   return e.compare(isa::ICmp::NE, e.logic(Expansion::high(b), Expansion::imm(0x000fffff), kNotAnd), Operand::rz());
 }
 
-/// The last approximation of a / b, within half a unit, what is left of a, and 1 / b.
+/// The last approximation of a / b, within half an ulp, the remainder of a, and 1 / b.
 struct Division {
   Operand q, remainder, y;
-  /// The quotient: q with what is missing.
+  /// The quotient: q corrected by the remainder.
   Operand rounded(Expansion& e, isa::Rnd rounding) const { return e.dfma(remainder, y, q, rounding); }
 };
 
@@ -119,7 +118,7 @@ Operand exponentField(Expansion& e, Operand high) {
 /// A finite number as mantissa times a power of two.
 struct Normalised {
   Operand mantissa; ///< in [1, 2), with the sign
-  Operand exponent; ///< the field of the exponent as it would be without a lower end
+  Operand exponent; ///< the exponent field as if the exponent range had no lower bound
 };
 
 Normalised normalise(Expansion& e, Operand x) {
@@ -131,7 +130,7 @@ Normalised normalise(Expansion& e, Operand x) {
   return {e.pair(Expansion::low(up), high), e.select(isTiny, e.add(field, Expansion::imm(-54u)), field)};
 }
 
-/// Is the number neither 0 nor infinite nor NaN, and `other`?
+/// A predicate: x is neither 0 nor infinite nor NaN, and `other` holds.
 Operand isRegular(Expansion& e, Operand x, Operand other = kTrue) {
   const Operand isFinite = e.dcompare(isa::FCmp::LT, x.absolute(), infinity(), isa::BoolOp::AND, other);
   return e.dcompare(isa::FCmp::GT, x.absolute(), Operand::rz(2), isa::BoolOp::AND, isFinite);
@@ -143,10 +142,10 @@ Operand clamped(Expansion& e, Operand x, std::int32_t limit) {
   return e.select(e.compare(isa::ICmp::GT, notHigh, Expansion::imm(down), true), notHigh, Expansion::imm(down));
 }
 
-/// a / b for finite operands other than zero. The quotient of the mantissas is scaled by two multiplications of which
-/// only the second rounds. Where the result is subnormal, it must not round what is already rounded: the quotient is
-/// then replaced by a number strictly between the same two neighbours of 53 bits, (q + one unit) (1 - 2^-53) with q
-/// rounded toward zero; the multiplication knows it in full, and loses at least one of the 53 bits.
+/// a / b for finite operands other than zero. The quotient of the mantissas is scaled by two multiplications, of which
+/// only the second rounds. Where the result is subnormal, that would round an already rounded number. The quotient is
+/// then replaced by a number strictly between the same two neighbors of 53 bits, (q + one ulp) (1 - 2^-53) with q
+/// rounded toward zero. The multiplication computes it exactly and drops at least one of the 53 bits.
 Operand finiteQuotient(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
   const Normalised na = normalise(e, a), nb = normalise(e, b);
   Operand seed = e.mufu(isa::Mufu::RCP64H, Expansion::high(nb.mantissa));
@@ -172,11 +171,12 @@ Operand finiteQuotient(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
   return e.dmul(first, second, rounding);
 }
 
-/// The slow path. Zero, infinity and NaN, which are most of what comes here, take a product; the rest takes another
-/// cold block. `isRegularA`: `a` is known to be none of them.
+/// The slow path. Zero, infinity and NaN are the most frequent operands here and are computed by a product. The other
+/// operands take another cold block. `isRegularA`: `a` is known to be none of the three.
 void divideSlowly(Expansion& e, Operand result, Operand a, Operand b, isa::Rnd rounding, bool isRegularA = false) {
   const Operand isRegularB = isRegular(e, b);
-  // 1/0, 1/infinity and 1/NaN come from one unit; a NaN may differ from infinity in its low word only.
+  // 1/0, 1/infinity and 1/NaN come from one special-function operation. A NaN may differ from infinity in its low word
+  // only.
   constexpr std::uint32_t kSign = 0x80000000, kOr = 0xfc, kAndOr = 0xea;
   const Operand anyLow =
       e.select(e.compare(isa::ICmp::NE, Expansion::low(b), Operand::rz()), e.constant(1), Operand::rz());
@@ -193,11 +193,11 @@ Operand quotient(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
   const Operand y = nearestReciprocal(e, b, seedOf(e, b));
   Operand q = e.dmul(a, y);
   const auto next = [&](isa::Rnd mode) { return e.dfma(e.dfma(b.negated(), q, a), y, q, mode); };
-  // Where a quotient is a number, a directed rounding has to start from it.
+  // Where the quotient is representable, a directed rounding has to start from it.
   if (rounding != isa::Rnd::RN) q = next(isa::Rnd::RN);
   e.builder().copy(result, next(rounding));
-  // The remainders are exact where a >= 2^-969, the reciprocal and the quotient normal where b < 2^1017 and the result
-  // is in between. As floats, high words compare as the numbers do, and 0 b + q is NaN for too large a b.
+  // The remainders are exact where a >= 2^-969; the reciprocal and the quotient are normal where b < 2^1017 and the
+  // result is in between. As floats, high words compare as the numbers do, and 0 b + q is NaN for too large a b.
   Operand seen = e.newR(), inside = e.builder().newP(), regular = e.builder().newP();
   e.builder().emit(Op::FFMA, {seen, Operand::rz(), Expansion::high(b), Expansion::high(result)});
   e.builder().emit(Op::FSETP, {inside, kTrue, seen.absolute(), Expansion::imm(0x00100000), isRegularAsDivisor(e, b)},
@@ -210,12 +210,12 @@ Operand quotient(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
   return result;
 }
 
-/// 1 / b. Directed roundings need a step more: they change at numbers of 53 bits.
+/// 1 / b. Directed roundings need one more step: they change at numbers of 53 bits.
 Operand inverse(Expansion& e, Operand b, isa::Rnd rounding) {
   Operand y = nearestReciprocal(e, b, seedOf(e, b)), result = e.newR(2);
   if (rounding != isa::Rnd::RN) y = e.dfma(e.dfma(b.negated(), y, Expansion::f64High(1.0)), y, y, rounding);
   e.builder().copy(result, y);
-  // Normal, and below 2^1022 for a normal result. Doubling the high word drops the sign.
+  // b is normal, and below 2^1022 for a normal result. Doubling the high word drops the sign.
   Operand twice = e.newR(), high = Expansion::high(b);
   e.builder().emit(Op::IADD3, {twice, kTrue, kTrue, high, Expansion::imm(-0x00200000u), high});
   Operand regular = e.builder().newP();
@@ -242,7 +242,7 @@ InverseRoot inverseRoot(Expansion& e, Operand a) {
   return r;
 }
 
-/// sqrt(a), for an a from which the remainder is exact, rounded to nearest, and in other directions from there.
+/// sqrt(a), for an a from which the remainder is exact. First rounded to nearest; other roundings start from that.
 Operand scaledRoot(Expansion& e, Operand a, const InverseRoot& r, isa::Rnd rounding) {
   Operand g = e.dmul(a, r.y);
   Operand h = e.pair(Expansion::low(r.y), e.add(Expansion::high(r.y), Expansion::imm(-0x00100000u)));
@@ -251,8 +251,8 @@ Operand scaledRoot(Expansion& e, Operand a, const InverseRoot& r, isa::Rnd round
   return next(rounding);
 }
 
-/// Whether the high word is that of a positive finite number of at least `least`; beyond infinity there are, as
-/// integers, NaNs and negative numbers.
+/// Whether the high word is that of a positive finite number of at least `least`. As integers, NaNs and negative
+/// numbers are greater than infinity.
 Operand isPositiveFrom(Expansion& e, Operand a, std::uint32_t least) {
   constexpr std::uint32_t kInfinity = 0x7ff00000;
   return e.compare(isa::ICmp::LT, e.add(Expansion::high(a), Expansion::imm(-least)), Expansion::imm(kInfinity - least));
@@ -286,7 +286,7 @@ Operand root(Expansion& e, Operand a, isa::Rnd rounding) {
   return result;
 }
 
-/// 1 / sqrt(a), not exactly rounded; zeros, infinity and negative numbers get what the unit says.
+/// 1 / sqrt(a), not exactly rounded. Zeros, infinity and negative numbers get the result of the special function unit.
 Operand approximateInverseRoot(Expansion& e, Operand a) {
   constexpr std::uint32_t kLeastNormal = 0x00100000;
   Operand result = e.newR(2);
@@ -306,14 +306,14 @@ Operand approximateInverseRoot(Expansion& e, Operand a) {
 bool isDoubleMacro(const ori::Instr& instr) {
   if (isa::desc(instr.op).modIndex(Mod::MacroKind) < 0) return false;
   if (isa::modAs<isa::MacroType>(instr, Mod::MacroType) != isa::MacroType::F64) return false;
-  // With .ftz the approximation is one operation of the unit (phase 8).
+  // With .ftz the approximation is one special-function operation (phase 8).
   return !isApproximation(instr) || (instr.op == Op::FRSQRT && !isa::getMod(instr.op, instr.mods, Mod::Ftz));
 }
 
 void expandDoubleMacro(ori::Function& function, ori::Instr* macro) {
   Expansion e(function, macro);
   const isa::Rnd rounding = roundingOf(*macro);
-  // The words of a source are looked at: it may have no sign to apply. Adding -0 changes no number.
+  // The words of a source are examined, so it must not have a sign to apply. Adding -0 changes no number.
   auto source = [&](unsigned i) {
     Operand o = macro->op_(i).value();
     if (!o.neg() && !o.abs()) return o;

@@ -2,40 +2,40 @@
 #include "phases/expansion.h"
 #include "support/check.h"
 
-// Exactly rounded quotients, reciprocals and square roots of f32. The fast paths are steps of Newton and Markstein on
-// f32 (Muller et al., Handbook of Floating-Point Arithmetic, ch. 4). Operands for which a step could overflow or become
-// subnormal take a slow path: a quotient is computed in f64 if the target has a fast fp64 pipe, else from mantissas in
-// [1, 2); a root scales its operand by a power of four first.
+// Exactly rounded quotients, reciprocals and square roots of f32. The fast paths are Newton and Markstein steps in f32
+// (Muller et al., Handbook of Floating-Point Arithmetic, ch. 4). Operands for which a step could overflow or become
+// subnormal take a slow path. It computes a quotient in f64 if the target has a fast fp64 pipe, and else from mantissas
+// in [1, 2). For a root it first scales the operand by a power of four.
 //
-// Fast paths. The unit's reciprocal y0 is within a unit of the last place, its reciprocal root within 2^-22.9 (PTX ISA,
-// rcp.approx and rsqrt.approx). One step of third order makes y = RN(1/b), whatever y0 is. Then q' = q + (a - b q) y
-// has an exact remainder and is a/b + (a/b - q)(b y - 1) before it is rounded, nearer to a/b than any midpoint between
-// two numbers: RN needs one such step. A directed rounding changes at the numbers themselves, so it needs a second
-// step. test/exact shows that this holds for each b: it tries a reciprocal and a root for all mantissas with each seed,
-// and a quotient for all divisors with the dividends whose quotients are nearest to a number or a midpoint.
+// Fast paths. The unit's reciprocal y0 is within an ulp, its reciprocal root within 2^-22.9 (PTX ISA, rcp.approx and
+// rsqrt.approx). One step of third order makes y = RN(1/b), for any such y0. Then q' = q + (a - b q) y has an exact
+// remainder and is a/b + (a/b - q)(b y - 1) before it is rounded, closer to a/b than any midpoint between two numbers:
+// RN needs one such step. A directed rounding changes at the numbers themselves, so it needs a second step. test/exact
+// shows that this holds for each b: it tries a reciprocal and a root for all mantissas with each seed, and a quotient
+// for all divisors with the dividends whose quotients are closest to a number or a midpoint.
 //
-// The slow path of a root scales by a power of four: the argument to one whose remainder is exact, and the root back,
-// to a normal number. Both are exact.
+// The slow path of a root scales by a power of four: the argument to one whose remainder is exact, and the root back to
+// a normal number. Both are exact.
 //
-// The slow path of a quotient, in f64, rounds a second time when it converts back. That this gives what rounding the
-// true value once gives: the f64 result x is within 2^-53 (1 + 2^-40) of the true value t, relatively, and equal to it
-// where f64 can hold t. The numbers at which rounding to f32 changes (its numbers and the midpoints between them) have
-// at most 25 significant bits. Where t = a / b is not such a number m, it is farther from it than that: |a - m b| is at
-// least one unit of the product of a 25-bit and a 24-bit number, |t - m| >= 2^-49 t. So x and t lie on the same side of
-// m, for all four roundings, and for subnormal results, where m has fewer bits, the more.
+// The slow path of a quotient in f64 rounds a second time when it converts back. This gives the same result as rounding
+// the true value once: the f64 result x is within 2^-53 (1 + 2^-40) of the true value t, relatively, and equal to it
+// where f64 can represent t. The numbers at which rounding to f32 changes (its numbers and the midpoints between them)
+// have at most 25 significant bits. Where t = a / b is not such a number m, it is farther from m than the error of x:
+// |a - m b| is at least one unit of the product of a 25-bit and a 24-bit number, |t - m| >= 2^-49 t. So x and t lie on
+// the same side of m, for all four roundings. Subnormal results, where m has fewer bits, leave an even wider margin.
 //
-// x has that accuracy and is exact where it can be because its last step adds an exact remainder (a - b q, which f64
-// holds for a q within an ulp or so) times a reciprocal that is good to 2^-51: x = q + r y differs from t by
-// 2^-51 |t - q| before it is rounded.
+// x has that accuracy, and is exact where it can be, because its last step adds an exact remainder (a - b q, which f64
+// holds for a q within an ulp or so) times a reciprocal that is good to 2^-51: x = q + r y differs from t by 2^-51 |t -
+// q| before it is rounded.
 //
 // The slow path of a quotient in f32: a = A 2^i and b = B 2^j with A and B in [1, 2), so t = (A / B) 2^k. q is A / B to
-// an ulp, S = RZ(q 2^k) has the precision of the result, and s = S 2^-k is exact. The last step adds the exact
+// within an ulp, S = RZ(q 2^k) has the precision of the result, and s = S 2^-k is exact. The last step adds the exact
 // remainder A - B s, divided by B to the nearest and times 2^k, to S, and rounds once. With u for the ulp of the result
 // over 2^k, a midpoint between two results is s + u / 2. Where a subnormal A / B is one, u / 2 is the remainder's
 // quotient, exactly. Elsewhere A / B differs from it by at least 2^-24 u / B > 2^-25 u, which is more than half an ulp
-// of a number below u / 2 or above: the remainder's quotient stays on its side. So it does at the results themselves, 0
-// and u, from which A / B differs by twice as much. |k| is cut at 200, far beyond overflow and underflow, so that 2^k
-// is the product of two normal numbers.
+// of a number below or above u / 2: the remainder's quotient stays on its side. The same holds at the results
+// themselves, 0 and u, from which A / B differs by twice as much. |k| is clamped to 200, far beyond overflow and
+// underflow, so that 2^k is the product of two normal numbers.
 
 namespace orias::phases {
 
@@ -47,10 +47,10 @@ namespace {
 
 const Operand kTrue = Operand::pt();
 
-/// a / b in f64, for a and b that were finite f32 other than zero.
+/// a / b in f64, for a and b converted from finite f32 other than zero.
 Operand quotient64(Expansion& e, Operand a, Operand b) {
   const Operand one = Expansion::f64High(1.0);
-  // Of 20 good bits, and then 40 and 53. f32 cannot bring it near the ends of f64's range.
+  // A seed with 20 good bits, then 40 and 53. f32 operands cannot bring it near the ends of f64's range.
   Operand y0 = e.pair(Operand::rz(), e.mufu(isa::Mufu::RCP64H, Expansion::high(b)));
   Operand y1 = e.dfma(y0, e.dfma(b.negated(), y0, one), y0);
   Operand y2 = e.dfma(y1, e.dfma(b.negated(), y1, one), y1);
@@ -58,19 +58,19 @@ Operand quotient64(Expansion& e, Operand a, Operand b) {
   return e.dfma(e.dfma(b.negated(), q, a), y2, q);
 }
 
-/// What the slow and the fast path of one macro know.
+/// What the slow and the fast path of one macro share.
 struct FloatMacro {
   Expansion& e;
   isa::Rnd rounding;
   bool ftz;
 
-  /// The operand as the slow path takes it.
+  /// The operand as the slow path uses it.
   Operand flushed(Operand a) const { return ftz ? e.flush(a) : a; }
 };
 
 const Operand kOne = Expansion::imm(0x3f800000), kHalf = Expansion::imm(0x3f000000);
 
-/// RN(1 / b), from the unit's approximation.
+/// RN(1 / b), from the special function unit's approximation.
 Operand reciprocal(Expansion& e, Operand b) {
   Operand seed = e.mufu(isa::Mufu::RCP, b);
   Operand error = e.fma(b.negated(), seed, kOne);
@@ -133,8 +133,8 @@ Operand quotient32(const FloatMacro& m, Operand a, Operand b) {
   return e.fma(e.fmul(rest, p1), p2, truncated, m.rounding);
 }
 
-/// a / b for normal operands, flushed: rounded as if exponents had no bounds, so that the quotient of the mantissas is
-/// rounded and its exponent looked at.
+/// a / b for normal operands, flushed. It is rounded as if exponents had no bounds: the quotient of the mantissas is
+/// rounded, and then its exponent is examined.
 Operand flushedQuotient(const FloatMacro& m, Operand a, Operand b) {
   Expansion& e = m.e;
   Operand one = e.constant(0x3f800000);
@@ -145,7 +145,7 @@ Operand flushedQuotient(const FloatMacro& m, Operand a, Operand b) {
 
   Operand difference = e.add(exponent(a), exponent(b).negated());
   Operand sum = e.add(exponent(q), difference), sign = e.bitAnd(q, Expansion::imm(kSign));
-  // A product that overflows gives what the rounding makes of overflow.
+  // A product that overflows gives the rounding's result for overflow.
   constexpr std::uint32_t k2To100 = 0x71800000, k2To127 = 0x7f000000;
   Operand beyond = e.fmul(e.fmul(q, Expansion::imm(k2To100)), Expansion::imm(k2To127), m.rounding);
   Operand normal = e.multiplyAdd(difference, Expansion::imm(0x00800000), q);
@@ -153,7 +153,7 @@ Operand flushedQuotient(const FloatMacro& m, Operand a, Operand b) {
   return e.select(e.compare(isa::ICmp::LT, sum, Expansion::imm(1), true), sign, bounded);
 }
 
-/// A predicate: a is finite and not zero, and so is what `other` stands for.
+/// A predicate: a is finite and not zero, and `other` holds.
 Operand isRegular(Expansion& e, Operand a, Operand other = kTrue) {
   Operand twice = e.newR(), p = e.builder().newP(); // doubling drops the sign; zero wraps around
   e.builder().emit(Op::IADD3, {twice, kTrue, kTrue, a, Expansion::imm(-1u), a});
@@ -169,8 +169,8 @@ Operand finiteQuotient(const FloatMacro& m, Operand a, Operand b) {
   return hasFastDoubles ? m.e.toF32(quotient64(m.e, m.e.toF64(a), m.e.toF64(b)), m.rounding) : quotient32(m, a, b);
 }
 
-/// The slow path. Zero, infinity and NaN, which are most of what comes here, take a product; the rest takes another
-/// cold block.
+/// The slow path. Zero, infinity and NaN are the most frequent operands here and are computed by a product. The other
+/// operands take another cold block.
 void divideSlowly(const FloatMacro& m, Operand result, Operand givenA, Operand givenB) {
   Expansion& e = m.e;
   Operand a = m.flushed(givenA), b = m.flushed(givenB);
@@ -225,7 +225,7 @@ void invert(const FloatMacro& m, Operand result, Operand b) {
   Operand y = reciprocal(e, b);
   if (m.rounding != isa::Rnd::RN) y = e.fma(y, e.fma(b.negated(), y, kOne), y, m.rounding);
   e.builder().copy(result, y);
-  // Normal, and below 2^126 for a normal result. Doubling drops the sign.
+  // b is normal, and below 2^126 for a normal result. Doubling drops the sign.
   Operand twice = e.newR();
   e.builder().emit(Op::IADD3, {twice, kTrue, kTrue, b, Expansion::imm(-0x01000000u), b});
   e.leaveWhere(e.compare(isa::ICmp::GE, twice, Expansion::imm(2 * (0x7e800000u - 0x00800000u))));
@@ -236,7 +236,7 @@ void invert(const FloatMacro& m, Operand result, Operand b) {
 void extractRoot(const FloatMacro& m, Operand result, Operand a) {
   Expansion& e = m.e;
   e.builder().copy(result, scaledRoot(m, a));
-  // The remainder is exact from 2^-101 on; as integers, negative numbers and NaN lie beyond infinity.
+  // The remainder is exact from 2^-101 on. As integers, negative numbers and NaN are greater than infinity.
   constexpr std::uint32_t kLeast = 0x0d000000, kInfinity = 0x7f800000;
   e.leaveWhere(e.compare(isa::ICmp::GE, e.add(a, Expansion::imm(-kLeast)), Expansion::imm(kInfinity - kLeast)));
   e.builder().copy(result, slowRoot(m, a));
@@ -258,8 +258,8 @@ void expandFloatMacro(ori::Function& function, ori::Instr* macro) {
   ORIAS_CHECK(isa::modAs<isa::MacroType>(*macro, Mod::MacroType) == isa::MacroType::F32);
   Expansion e(function, macro);
   const FloatMacro m{e, roundingOf(*macro), isa::getMod(macro->op, macro->mods, Mod::Ftz) != 0};
-  // A source is read more than once, and as an integer: a register without a sign to apply. Adding -0 changes no
-  // number.
+  // A source is read more than once, and as an integer, so it must be a register without a sign to apply. Adding -0
+  // changes no number.
   auto source = [&](unsigned i) {
     Operand o = macro->op_(i).value();
     if (o.isReg() && !o.neg() && !o.abs()) return o;

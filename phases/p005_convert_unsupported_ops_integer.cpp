@@ -3,18 +3,17 @@
 
 #include <bit>
 
-// Integer division without a divider: a reciprocal of the divisor as a fixed-point number y <= Y = 2^n / b, made from
-// the f32 reciprocal and improved by y += y * (2^n - b * y) / 2^n, then q = y * a / 2^n and a remainder to correct it
-// by.
+// Integer division without a divider. A reciprocal of the divisor, a fixed-point number y <= Y = 2^n / b, is made from
+// the f32 reciprocal and improved by y += y * (2^n - b * y) / 2^n. Then q = y * a / 2^n, corrected by a remainder.
 //
 // y never exceeds Y: the conversion rounds b up, the scaling rounds down, and the scale is less than 2^n by 2^-21, more
-// than what MUFU.RCP may be too large (1 ulp, 2^-23). Hence 2^n - b * y is at least 0 and n bits hold it. With that, y
-// starts with an error of at most d0 = 2^-20 Y + 1, and one step leaves d^2 / Y + 1 (the 1 for truncation). n = 32:
-// after one step d < 1.01 + 1/Y. n = 64: after two steps d < 1.01 + 1.44/Y for Y >= 5; for a smaller Y d0 is below 1.01
-// to begin with. q is less than a / b by d * a / 2^n and a truncation, so the quotient is too small by at most 2, which
-// two conditional steps put right. For division by zero, where PTX leaves the value to the machine, quotient and
-// remainder are all ones, as what ptxas makes gives. Division of 64 bits branches first: where the upper words are zero
-// it is that of 32. Compilers often ask the same before it; phases 49 and 58 then leave one of the tests, and one way.
+// than MUFU.RCP may be too large by (1 ulp, 2^-23). Hence 2^n - b * y is at least 0 and fits in n bits. y starts with
+// an error of at most d0 = 2^-20 Y + 1, and one step leaves d^2 / Y + 1 (the 1 for truncation). n = 32: after one step
+// d < 1.01 + 1/Y. n = 64: after two steps d < 1.01 + 1.44/Y for Y >= 5; for a smaller Y d0 is below 1.01 to begin with.
+// q is less than a / b by d * a / 2^n and a truncation, so the quotient is too small by at most 2, which two
+// conditional steps correct. For division by zero, which PTX leaves to the machine, quotient and remainder are all
+// ones, as in the code of ptxas. 64-bit division branches first: where the upper words are zero, it uses 32-bit
+// division. Compilers often make the same test before it; phases 49 and 58 then leave one of the tests and one path.
 
 namespace orias::phases {
 
@@ -88,7 +87,7 @@ Quotient divide64(Expansion& e, Operand a, Operand b) {
 Operand divideAny64(Expansion& e, Operand a, Operand b, bool isSigned, bool wantsRemainder) {
   Operand result;
   if (isSigned) {
-    // The remainder has the sign of the dividend, the quotient is negative where the signs differ.
+    // The remainder has the sign of the dividend. The quotient is negative where the signs differ.
     Operand signA = e.signMask(Expansion::high(a)), signB = e.signMask(Expansion::high(b));
     const Quotient magnitude = divide64(e, e.negateWhere64(a, signA), e.negateWhere64(b, signB));
     result = wantsRemainder ? e.negateWhere64(magnitude.remainder, signA)

@@ -1,4 +1,4 @@
-// Operations that a chip lacks and an older way of computing stands for.
+// Expansions, for operations that a chip lacks, into those of earlier chips.
 
 #include "encoder/isa/codec.h"
 #include "encoder/isa/desc.h"
@@ -14,10 +14,10 @@ using ori::component;
 
 namespace {
 
-/// Takes the low halves of two registers together.
+/// Selects the low halves of two registers.
 constexpr std::uint32_t kLowHalves = 0x5410;
 
-/// f16 from f32, one after the other.
+/// Packs two f16 converted from f32, one conversion each.
 void expandPack(Expansion& e, const ori::Instr& pack) {
   const isa::ModValue rounding{Mod::Rnd, static_cast<int>(isa::getMod(pack.op, pack.mods, Mod::Rnd))};
   const auto half = [&](const Operand& value) {
@@ -33,7 +33,7 @@ void expandPack(Expansion& e, const ori::Instr& pack) {
   e.give(both);
 }
 
-/// Products of 16 columns as two of 8, the second of which adds to the first.
+/// Splits a product of depth 16 into two of depth 8; the second adds to the first.
 void expandDeepProduct(Expansion& e, const ori::Instr& mma) {
   const isa::ModValue format{Mod::DstFmt, static_cast<int>(isa::getMod(mma.op, mma.mods, Mod::DstFmt))};
   const Operand a = mma.op_(1).value(), b = mma.op_(2).value();
@@ -46,7 +46,7 @@ void expandDeepProduct(Expansion& e, const ori::Instr& mma) {
   e.give(sum);
 }
 
-/// Products of 16 rows as two of 8.
+/// Splits a product of 16 rows into two of 8.
 void expandTallProduct(Expansion& e, const ori::Instr& mma) {
   const auto mod = [&](Mod kind) { return isa::ModValue{kind, static_cast<int>(isa::getMod(mma.op, mma.mods, kind))}; };
   const Operand a = mma.op_(1).value(), b = mma.op_(2).value(), c = mma.op_(3).value();
@@ -57,7 +57,7 @@ void expandTallProduct(Expansion& e, const ori::Instr& mma) {
   e.give(d);
 }
 
-/// From sm_100 on: products of 8 rows as those of 16, the lower half of which is zero (ptxas does the same, observed).
+/// From sm_100 on: turns a product of 8 rows into one of 16, whose lower half is zero (ptxas does the same, observed).
 void expandShortProduct(Expansion& e, const ori::Instr& mma) {
   const auto mod = [&](Mod kind) { return isa::ModValue{kind, static_cast<int>(isa::getMod(mma.op, mma.mods, kind))}; };
   const Operand c = mma.op_(3).value();

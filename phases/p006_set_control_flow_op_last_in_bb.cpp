@@ -3,11 +3,11 @@
 
 namespace orias::phases {
 
-/// Phase 6. Lowering and the expansions may leave a branch or exit in the middle of a block; the block is split behind
-/// it. What stands behind an unconditional one is dead and goes with phase 15.
+/// Phase 6. Lowering and the expansions may leave a branch or exit in the middle of a block; the block is split after
+/// it. Code after an unconditional one is dead; phase 15 deletes it.
 bool setControlFlowOpLastInBB(ori::Function& function, PhaseContext&) {
   bool changed = false;
-  // Blocks made by splitting stand right behind in the layout and are looked at in their turn.
+  // Blocks made by splitting follow directly in the layout, so the loop visits them next.
   for (std::size_t i = 0; i < function.layout().size(); ++i) {
     ori::Block* block = function.layout()[i];
     for (ori::Instr& instr : *block) {

@@ -1,5 +1,5 @@
-// The approximate functions of PTX: one operation of the special function unit each, and what must be done around it.
-// The sequences are those that ptxas emits for sm_90 (observed).
+// The approximate functions of PTX: one special-function operation each, with scaling around it. The sequences are
+// those that ptxas emits for sm_90 (observed).
 
 #include "encoder/isa/desc.h"
 #include "phases/expansion.h"
@@ -23,8 +23,8 @@ Operand real(float value) {
   return Expansion::imm(std::bit_cast<std::uint32_t>(value));
 }
 
-/// Expands one macro. The unit takes subnormal inputs for zero and flushes subnormal results; without .ftz the input is
-/// scaled away from there, and the result back, where that matters.
+/// Expands one macro. The special function unit reads subnormal inputs as zero and flushes subnormal results. Without
+/// .ftz, where that matters, the input is scaled away from that range and the result is scaled back.
 class Approximation {
  public:
   Approximation(ori::Function& function, ori::Instr* macro)
@@ -51,15 +51,15 @@ class Approximation {
     }
   }
 
-  /// For f64 PTX defines the approximation as one of the high word; the low word of the result is 0.
+  /// PTX defines the f64 approximation by the high word; the low word of the result is 0.
   Operand ofHighWord(Operand a) {
     const isa::Mufu function = macro_.op == Op::FRCP ? isa::Mufu::RCP64H : isa::Mufu::RSQ64H;
     Operand high = e_.mufu(function, Expansion::high(a));
     return e_.pair(Operand::rz(), high);
   }
 
-  /// a * (1/b), both scaled alike where the reciprocal would be flushed to zero or overflow. The scale is a value of
-  /// its own, so that quotients by the same number share it, and the reciprocal.
+  /// a * (1/b), with both scaled alike where the reciprocal would be flushed to zero or overflow. The scale is a
+  /// separate value, so that quotients by the same number share the scale and the reciprocal.
   Operand quotient(Operand a, Operand b) {
     const bool isFull = isa::modAs<isa::MacroKind>(macro_, Mod::MacroKind) == isa::MacroKind::Full;
     if (isFlushing_ && isFull) {
@@ -82,7 +82,7 @@ class Approximation {
     return lastProduct(scale, e_.mufu(isa::Mufu::RCP, product(a, scale)));
   }
 
-  /// A function of a * 2^24 where a is subnormal, put right by `down`: a factor, or what to add to a logarithm.
+  /// A function of a * 2^24 where a is subnormal, corrected by `down`: a factor, or an addend for a logarithm.
   Operand scaled(isa::Mufu function, Operand a, float down) {
     if (isFlushing_) return e_.mufu(function, a);
     Operand x = copyOf(a), tiny = isTiny(a);
@@ -98,7 +98,7 @@ class Approximation {
     return y;
   }
 
-  /// 2^a, as the square of 2^(a/2) where that is subnormal.
+  /// 2^a, computed as the square of 2^(a/2) where 2^a is subnormal.
   Operand power(Operand a) {
     if (isFlushing_) return e_.mufu(isa::Mufu::EX2, a);
     Operand x = copyOf(a), high = b_.newP();
@@ -112,7 +112,7 @@ class Approximation {
     return y;
   }
 
-  /// The unit wants turns instead of radians.
+  /// The special function unit takes turns instead of radians.
   Operand ofTurns(isa::Mufu function, Operand a) {
     Operand turns = e_.newR();
     b_.emit(Op::FMUL, {turns, a, real(0.15915493667125701904f)}, {{Mod::Rnd, isa::Rnd::RZ}});
@@ -130,10 +130,10 @@ class Approximation {
     b_.emit(Op::FMUL, {r, a, b}, {{Mod::Ftz, isFlushing_ ? 1 : 0}})->mayContract = mayContract;
     return r;
   }
-  /// The result as a product, which may become part of a sum where the macro may.
+  /// The result as a product. It may be contracted into a sum if the macro allows contraction.
   Operand lastProduct(Operand a, Operand b) { return product(a, b, macro_.mayContract); }
 
-  /// A predicate: |a| cmp limit.
+  /// A predicate: |a| `cmp` limit.
   Operand compareMagnitude(Operand a, isa::FCmp cmp, float limit) {
     Operand p = b_.newP();
     b_.emit(Op::FSETP, {p, kTrue, a.absolute(), real(limit), kTrue},
@@ -142,7 +142,7 @@ class Approximation {
   }
   Operand isTiny(Operand a) { return compareMagnitude(a, isa::FCmp::GEU, kSmallestNormal).notted(); }
 
-  /// `otherwise` where p holds, the factor where it does not.
+  /// Returns `otherwise` where p holds, else the factor.
   Operand scaleUnless(Operand p, float factor, Operand otherwise) {
     Operand scale = e_.newR();
     if (otherwise.isReg())
@@ -173,8 +173,8 @@ bool isApproximation(const ori::Instr& instr) {
   return kind == isa::MacroKind::Approx || kind == isa::MacroKind::Full;
 }
 
-/// Phase 8. The functions that PTX defines as approximations become instructions of the special function unit and the
-/// scaling around them.
+/// Phase 8. Expands the functions that PTX defines as approximations into special-function instructions and the scaling
+/// around them.
 bool oriCreateMacroInsts(ori::Function& function, PhaseContext&) {
   bool changed = false;
   for (ori::Block* block : function.layout())

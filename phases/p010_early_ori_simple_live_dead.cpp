@@ -16,14 +16,14 @@ bool isDead(const ori::Function& function, const ori::Instr& instr) {
 
 } // namespace
 
-/// Phase 10. Removes instructions whose results nobody names, and then those that only they needed. Looks at use lists
-/// only, not at control flow: quick, for the leftovers of lowering.
+/// Phase 10. Removes instructions whose results have no uses, and then those that only they used. Considers only use
+/// lists, not control flow: a quick pass for dead code that lowering leaves.
 bool earlyOriSimpleLiveDead(ori::Function& function, PhaseContext&) {
   std::vector<ori::Instr*> work;
   for (ori::Block* block : function.layout())
     for (ori::Instr& instr : *block)
       work.push_back(&instr);
-  // An instruction can come up twice, once it has been erased (its block is gone then).
+  // An instruction can be visited again after it has been erased (its block is null then).
   bool changed = false;
   std::vector<ori::VRegId> freed;
   while (!work.empty()) {

@@ -103,7 +103,7 @@ class Replacer {
     }
   }
 
-  /// LDC of known bytes becomes moves of numbers, one for each word.
+  /// Replaces an LDC of known bytes by moves of numbers, one for each word.
   void load(ori::Instr& instr) {
     const ori::Operand &bank = instr.op_(1), &index = instr.op_(2), &offset = instr.op_(3);
     if (!(index.isNone() || index.isZeroReg()) || !bank.isImm() || !(offset.isImm() || offset.isNone())) return;
@@ -122,7 +122,7 @@ class Replacer {
     function_.erase(&instr);
   }
 
-  /// The only thread of a dimension has number 0.
+  /// A dimension of one thread has only thread number 0.
   void special(ori::Instr& instr) {
     const std::int32_t axis = instr.op_(1).imm - kThreadX;
     if (axis < 0 || axis > 2 || function_.bounds.reqntid[axis] != 1) return;
@@ -131,8 +131,8 @@ class Replacer {
     function_.rewrite(&instr, Op::MOV, operands);
   }
 
-  /// R2UR tells each lane whether its value differs from the one taken; no value of a uniform register does. The loops
-  /// of lowering over the values of lanes have one iteration then.
+  /// R2UR reports to each lane whether its value differs from the one taken. For a uniform register it never differs.
+  /// The loops that lowering makes over the values of lanes then have one iteration.
   void answerForUniforms() {
     if (!function_.everHad(Op::R2UR) || ori::mayRunApart(function_)) return;
     std::vector<ori::Instr*> questions;
@@ -154,7 +154,8 @@ class Replacer {
     }
   }
 
-  /// One of the lanes that execute ELECT is elected: further on in the block, a vote of them on who it is holds.
+  /// ELECT elects one of the lanes that execute it. Later in the same block, a vote among these lanes on which one is
+  /// elected is true.
   void answerForElected(ori::Block& block) {
     std::vector<const ori::Instr*> elections;
     function_.forEachSafe(block, [&](ori::Instr& instr) {
@@ -178,7 +179,8 @@ class Replacer {
     });
   }
 
-  /// The CTAs of a cluster, along an axis or in all, where `.reqnctapercluster` fixes them; 0 for other places.
+  /// The number of CTAs of a cluster, along an axis or in total, where `.reqnctapercluster` fixes it; 0 for other
+  /// offsets.
   std::uint32_t clusterCount(std::int32_t offset) const {
     const std::uint32_t* shape = function_.bounds.reqnctapercluster;
     if (offset < 0 || shape[0] == 0 || !context_.target.has(isa::Capability::Clusters)) return 0;
@@ -189,7 +191,7 @@ class Replacer {
     return 0;
   }
 
-  /// What `bytes` bytes at an offset of a constant bank hold, whatever the launch.
+  /// The contents of `bytes` bytes at an offset of a constant bank, if they are the same in every launch.
   std::optional<std::uint64_t> valueOf(const ori::Instr& reader, unsigned bank, std::int32_t offset,
                                        unsigned bytes) const {
     if (bank == 0) {
@@ -246,12 +248,12 @@ class Replacer {
 
 } // namespace
 
-/// Phase 11. Uniform values that are known become numbers, before the optimiser looks for those: block dimensions that
-/// `.reqntid` fixes, shapes of clusters that `.reqnctapercluster` fixes, thread numbers in dimensions of one thread,
+/// Phase 11. Replaces known uniform values by numbers, before the optimizer looks for numbers: block dimensions that
+/// `.reqntid` fixes, cluster shapes that `.reqnctapercluster` fixes, thread numbers in dimensions of one thread,
 /// parameters that the user bound, whether lanes differ in a uniform value, whether the elected lane is among those
 /// that have elected it, and, by knob (FoldConstInitialisers: the host may overwrite them), constant variables with
-/// initialisers. Sizes of shared memory are numbers since lowering where no launch can change them. Knob
-/// GeneralOptimizationGate (487): 0 leaves them all.
+/// initializers. Sizes of shared memory that no launch can change are numbers since lowering. Knob
+/// GeneralOptimizationGate (487): 0 disables the phase.
 bool replaceUniformsWithImm(ori::Function& function, PhaseContext& context) {
   if (!context.knobs.enabled(Knob::GeneralOptimizationGate)) return false;
   return Replacer(function, context).run();

@@ -7,8 +7,8 @@ namespace orias::phases {
 
 namespace {
 
-/// Applies the rules, and decides the branches whose conditions they have found. What a branch led to may have been all
-/// that kept a value from being known, so both take turns. Code to step through keeps its branches.
+/// Applies the rules, and folds the branches whose conditions have become known. A folded branch may have been the only
+/// reason why another value was unknown, so both steps alternate. Code for single-stepping keeps its branches.
 bool optimize(ori::Function& function, const PhaseContext& context, const RuleTable& rules) {
   const std::int64_t maxRounds = context.knobs.get(Knob::GeneralOptimizeMaxRounds);
   bool changed = false;
@@ -22,18 +22,18 @@ bool optimize(ori::Function& function, const PhaseContext& context, const RuleTa
 
 } // namespace
 
-/// Phase 13. Copies, constants and simplification, at all -O levels and before SSA form: only registers that are
-/// written once, in front of all their uses, are looked through.
+/// Phase 13. Copies, constants and simplification, at all -O levels and before SSA form. Only registers with a single
+/// definition that precedes all their uses are propagated.
 bool generalOptimizeEarly(ori::Function& function, PhaseContext& context) {
   static constexpr RuleTable kRules{propagateCopies, foldConstants,   foldComparison, foldLongComparison,
                                     foldBitTest,     simplifyAlgebra, dropIdentity};
   return optimize(function, context, kRules);
 }
 
-/// Phase 29. Copies, constants, simplification and addresses, while 64-bit arithmetic is still whole; products go into
-/// sums. Loads of constants stay as they are: a pointer in a pair of registers is what a multiplication wants to add
-/// to, and a fused operation has room for one constant only. The words of a product are paired here, before 37 puts one
-/// of them into a sum.
+/// Phase 29. Copies, constants, simplification and addresses, while 64-bit arithmetic is still whole; products are
+/// fused into sums. Loads of constants are not folded into operands: a multiplication best adds to a pointer in a
+/// register pair, and a fused operation has room for one constant only. The words of a product are paired here, before
+/// phase 37 fuses one of them into a sum.
 bool generalOptimize(ori::Function& function, PhaseContext& context) {
   static constexpr RuleTable kRules{
       simplifyPhi,        propagateCopies,     foldConstants,      simplifyAlgebra,  foldComparison,
@@ -45,7 +45,8 @@ bool generalOptimize(ori::Function& function, PhaseContext& context) {
   return optimize(function, context, kRules);
 }
 
-/// Phase 37, and again as 46 on the words of 64-bit arithmetic, 58 and 65: the same, and operations are combined.
+/// Phase 37, and again as 46 on the words of 64-bit arithmetic, 58 and 65: the same as phase 29, and operations are
+/// combined.
 bool generalOptimizeMid(ori::Function& function, PhaseContext& context) {
   static constexpr RuleTable kRules{
       simplifyPhi,     propagateCopies,    propagateConstantLoad, foldConstants,   foldComparison, foldLongComparison,
@@ -58,9 +59,9 @@ bool generalOptimizeMid(ori::Function& function, PhaseContext& context) {
   return optimize(function, context, kRules) || isNarrowed;
 }
 
-/// Phase 49. What has been computed before, by a dominating instruction, is not computed again, as far as registers
-/// last (optimize/shared_pressure.h); nor is loaded again what is in a register (share_loads.h), nor what nobody reads
-/// (narrow_loads.h).
+/// Phase 49. Removes computations that a dominating instruction already makes, while registers last
+/// (optimize/shared_pressure.h). Also removes loads of values that are in a register (share_loads.h) and of values that
+/// are unused (narrow_loads.h).
 bool gvnCse(ori::Function& function, PhaseContext& context) {
   const bool isShared = shareConstants(function, context);
   const bool isNumbered = numberValues(function, &context);
@@ -68,7 +69,7 @@ bool gvnCse(ori::Function& function, PhaseContext& context) {
   return narrowLoads(function, context) || isLoadShared || isNumbered || isShared;
 }
 
-/// Phase 64. The same again, on what the sides of branches that are gone compute alike.
+/// Phase 64. Phase 49 again, for equal computations on the two sides of branches that have been removed.
 bool lateOriCommoning(ori::Function& function, PhaseContext& context) {
   const bool isNumbered = numberValues(function, &context);
   const bool isLoadShared = shareLoads(function, context);

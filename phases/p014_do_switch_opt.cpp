@@ -25,16 +25,17 @@ using ori::kNoId;
 
 namespace {
 
-/// Cases at a leaf of the tree, which are compared one after the other.
+/// The most cases at a leaf of the tree. They are compared in sequence.
 constexpr std::size_t kMostAtLeaf = 2;
-/// So many times the cases are wanted where lanes go different ways: each test of the tree divides them once more.
+/// Where lanes diverge, a tree requires so many times the cases: each test of the tree divides the lanes once more.
 constexpr std::size_t kTimesWhenDivergent = 2;
-/// A table is worth its load when it stands for so many tests. Its size is bounded, and how much of it may be idle.
+/// A table is worth its load if it replaces at least so many tests. Its size and its share of unused entries are
+/// bounded.
 constexpr std::size_t kFewestTests = 4;
 constexpr std::uint64_t kMostEntries = 1024;
 constexpr std::uint64_t kMostEntriesPerCase = 8;
 
-/// One comparison of the chain, at the end of its block: to `target` when the value is `number`.
+/// One comparison of the chain, at the end of its block: branches to `target` when the value is `number`.
 struct Case {
   Block* block;
   Instr* compare;
@@ -52,7 +53,7 @@ class Switches {
   bool run() {
     const bool hasNewTables = makeTables();
     if (hasNewTables) {
-      // The trees below ask which values diverge, and that analysis needs the control flow as it is now.
+      // The trees below query divergence, which needs the current control flow.
       cfg_ = &function_.analyses().cfg();
       isTaken_.assign(cfg_->idCount(), false);
     }
@@ -60,7 +61,7 @@ class Switches {
   }
 
  private:
-  // Heads come before what follows them in reverse post-order, so that a switch is found from its beginning.
+  // Reverse post-order visits heads first, so a switch is found from its beginning.
 
   bool makeTables() {
     bool changed = false;
@@ -83,11 +84,11 @@ class Switches {
 
   // --- tables
 
-  /// Words that go elsewhere than most, from the first to the last, as signed or unsigned numbers.
+  /// The table entries that differ from the usual target, from the first to the last, as signed or unsigned numbers.
   struct Table {
     BlockId usual = kNoId;
     std::uint32_t first = 0;
-    std::uint64_t span = 0, cases = 0; ///< entries, and how many of them lead elsewhere than most words
+    std::uint64_t span = 0, cases = 0; ///< number of entries, and of those that do not lead to the usual target
   };
 
   static std::uint64_t countOf(const std::vector<WordRange>& words) {
@@ -107,7 +108,7 @@ class Switches {
       }
     table.cases = (std::uint64_t{1} << 32) - most;
     table.span = std::uint64_t{1} << 32;
-    for (const std::uint32_t origin : {0u, 1u << 31}) { // of unsigned numbers, and of signed ones
+    for (const std::uint32_t origin : {0u, 1u << 31}) { // unsigned numbers, then signed ones
       std::uint32_t low = ~0u, high = 0;
       for (const auto& [target, words] : found.targets)
         for (const WordRange& range : words) {
@@ -124,7 +125,7 @@ class Switches {
     return table;
   }
 
-  /// Out of SSA form only: phis would have to know which values come from the table.
+  /// Only out of SSA form: phis would have to be updated for the values that come from the table.
   bool becomesTable(Block* head) {
     if (function_.ssa) return false;
     const auto found = valueSwitchAt(*cfg_, head);
@@ -189,21 +190,21 @@ class Switches {
 
   // --- chains
 
-  /// The test that a block ends with, when it is for one number.
+  /// The test at the end of a block, if it compares with one number.
   std::optional<Case> caseAt(Block* block) const {
     const auto test = wordTestAt(function_, block);
     if (!test || test->numbers.size() != 1 || test->numbers[0].first != test->numbers[0].last) return std::nullopt;
     return Case{block, test->compare, test->numbers[0].first, test->target, test->rest};
   }
 
-  /// The comparisons of one value with different numbers, each of which is made when the one before has failed.
+  /// The comparisons of one value with different numbers, each made when the previous one has failed.
   std::vector<Case> chainFrom(Block* head) {
     std::vector<Case> chain;
     for (Block* at = head; at;) {
       const auto found = caseAt(at);
       if (!found) break;
       const bool isFirst = chain.empty();
-      // Nothing but the comparison stands in the blocks behind the first.
+      // Blocks after the first contain nothing but the comparison.
       if (!isFirst && (found->compare != at->first || found->compare->next != at->last)) break;
       if (!isFirst && found->compare->op_(2).value() != chain.front().compare->op_(2).value()) break;
       if (std::any_of(chain.begin(), chain.end(), [&](const Case& c) { return c.number == found->number; })) break;
@@ -214,7 +215,7 @@ class Switches {
         break;
       at = next;
     }
-    // Where none holds must not be where one of them leads: its phis would name a block twice.
+    // The default target must not be the target of a case: its phis would have the same predecessor twice.
     if (!chain.empty() &&
         std::any_of(chain.begin(), chain.end(), [&](const Case& c) { return c.target == chain.back().rest; }))
       chain.clear();
@@ -236,7 +237,7 @@ class Switches {
     return false;
   }
 
-  /// The tests of the chain become the leaves of a tree, in the order of their numbers.
+  /// The tests of the chain become the leaves of a tree, sorted by number.
   void build(std::vector<Case> chain) {
     Block* head = chain.front().block;
     const Operand value = chain.front().compare->op_(2).value();
@@ -246,7 +247,7 @@ class Switches {
                          static_cast<int>(chain.size()));
     source_ = head->last->source;
     depth_ = head->loopDepth;
-    // The first test leaves the block of the code in front of it.
+    // The first test is split from the block of the code before it.
     Block* first = function_.newBlockAfter(head);
     first->loopDepth = depth_;
     for (Instr* instr : {chain.front().compare, head->last}) {
@@ -265,7 +266,7 @@ class Switches {
     head->fallthrough = treeOf(chain, 0, chain.size(), value, head)->id;
   }
 
-  /// Makes the test branch to its target, and fall through to where it fails.
+  /// Makes the test branch to its target, and fall through to `rest` where it fails.
   void leadOnTo(const Case& c, BlockId rest) {
     Instr* branch = c.block->last;
     if (branch->op_(1).reg != c.target) {
@@ -275,7 +276,7 @@ class Switches {
     c.block->fallthrough = rest;
   }
 
-  /// The phis of `block` take from `added` what they take from `known`.
+  /// Gives the phis of `block` the same source for predecessor `added` as for `known`.
   void addPhiSource(BlockId block, BlockId known, BlockId added) {
     for (Instr& phi : *function_.block(block)) {
       if (phi.op != Op::PHI) break;
@@ -284,7 +285,7 @@ class Switches {
     }
   }
 
-  /// Tests of one leaf stand in a row: only the last of them leads to where all have failed.
+  /// The tests of one leaf are in sequence: only the last of them leads to `rest`, where all have failed.
   void splitLeaves(const std::vector<Case>& chain, std::size_t from, std::size_t to, BlockId rest) {
     if (to - from > kMostAtLeaf) {
       splitLeaves(chain, from, from + (to - from) / 2, rest);
@@ -297,7 +298,7 @@ class Switches {
     }
   }
 
-  /// The block that decides between the cases from `from` up to `to`.
+  /// Returns the block that decides between the cases from `from` up to `to`.
   Block* treeOf(const std::vector<Case>& chain, std::size_t from, std::size_t to, const Operand& value, Block* behind) {
     if (to - from <= kMostAtLeaf) return chain[from].block;
     const std::size_t middle = from + (to - from) / 2;
@@ -328,9 +329,9 @@ class Switches {
 
 } // namespace
 
-/// Phase 14, and again as 30. Tests that decide by one value where to go: when the values stand close together, a table
-/// is read instead (JMX, which phase 80 expands). Other chains of comparisons with many numbers become a balanced tree:
-/// the numbers are halved until two are left. A value that differs between lanes wants more of them, as those lanes run
+/// Phase 14, and again as 30. Converts sequences of tests on one value. If the numbers are dense, a table is read
+/// instead (JMX, which phase 80 expands). Other chains of comparisons with many numbers become a balanced tree: the
+/// numbers are halved until two are left. A value that differs between lanes requires more cases, as those lanes run
 /// all tests of either form.
 bool doSwitchOpt(ori::Function& function, PhaseContext& context) {
   return Switches(function, context).run();

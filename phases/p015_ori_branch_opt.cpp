@@ -21,7 +21,7 @@ bool isPlainBranch(const Instr* instr) {
   return instr && instr->op == isa::Op::BRA;
 }
 
-/// Where control ends up that enters `id`: through blocks that do nothing but go on.
+/// The block that control reaches from `id` through blocks that only branch on.
 BlockId finalTarget(const Function& function, BlockId id) {
   for (unsigned steps = 0; steps < 32; ++steps) {
     const Block* block = function.block(id);
@@ -59,7 +59,7 @@ bool thread(Function& function, Block* block) {
   return changed;
 }
 
-/// A branch whose condition is known, or whose two ways are one.
+/// Folds a branch whose condition is known, or whose two targets are the same.
 bool fold(Function& function, Block* block) {
   Instr* last = block->last;
   if (!isPlainBranch(last)) return false;
@@ -75,9 +75,9 @@ bool fold(Function& function, Block* block) {
   return false;
 }
 
-/// A branch that leads some lanes to their end becomes an EXIT under its condition. Who goes on is not divided then:
-/// behind the test of `if (i >= n) return;` the warp runs on as one, with fewer lanes. In loops the branch stays: the
-/// loop keeps its way out, which its analyses look for (phase 71 looks once more).
+/// Turns a branch that leads some lanes to an exit into a guarded EXIT. The remaining lanes do not diverge then: after
+/// the test of `if (i >= n) return;` the warp continues as one, with fewer lanes. In loops the branch is kept: loop
+/// analyses need an exit edge (phase 71 tries again).
 bool exitOutsideLoops(Function& function, PhaseContext& context, Block* block) {
   if (block->loopDepth == 0) return exitUnderGuard(function, context, block);
   const Instr* branch = block->last;
@@ -89,9 +89,9 @@ bool exitOutsideLoops(Function& function, PhaseContext& context, Block* block) {
 
 } // namespace
 
-/// Phase 15. Branches to branches go to their end, branches that decide nothing go, branches to EXIT become guarded
-/// EXITs, unreachable blocks are dropped, and a block joins the one that only it leads to. Long rows of instructions
-/// under one guard get a branch (branchAroundGuardedRuns).
+/// Phase 15. Branches to branches are threaded to the final target. Branches that decide nothing are deleted, branches
+/// to EXIT become guarded EXITs, unreachable blocks are removed, and a block is merged into its only predecessor. Long
+/// sequences of instructions under one guard get a branch (branchAroundGuardedRuns).
 bool oriBranchOpt(Function& function, PhaseContext& context) {
   bool changedAtAll = branchAroundGuardedRuns(function, context);
   for (bool changed = true; changed;) {

@@ -12,7 +12,7 @@ namespace orias::phases {
 
 namespace {
 
-/// Whether some instruction names a component that `result` writes.
+/// Whether some instruction reads a component that `result` writes.
 bool isRead(const ori::Function& function, const ori::Operand& result) {
   bool isRead = false;
   function.forEachUse(result.reg, [&](const ori::Operand& use) {
@@ -28,8 +28,8 @@ bool isUnread(const ori::Function& function, const ori::Instr& instr) {
          });
 }
 
-/// In SSA form a result is live behind its instruction if somebody reads it: the use lists tell. Except where a
-/// register has several definitions, and in blocks that nothing leads to.
+/// Whether use lists decide liveness. In SSA form a result is live after its instruction if it has uses, except where a
+/// register has several definitions, and in unreachable blocks.
 bool areUseListsEnough(ori::Function& function) {
   if (!function.ssa) return false;
   const ori::Cfg& cfg = function.analyses().cfg();
@@ -54,7 +54,7 @@ bool removeUnread(ori::Function& function) {
   while (!work.empty()) {
     ori::Instr* instr = work.back();
     work.pop_back();
-    // An instruction can come up twice, once it has been erased (its block is gone then).
+    // An instruction can be visited again after it has been erased (its block is null then).
     if (!instr->block || !isUnread(function, *instr)) continue;
     freed.clear();
     for (const ori::Operand& o : instr->refs())
@@ -68,8 +68,8 @@ bool removeUnread(ori::Function& function) {
 
 bool removeDead(ori::Function& function) {
   bool changed = false;
-  // What removed instructions read from other blocks may end lives there; what they read beside guarded definitions may
-  // have kept old values alive.
+  // Removing instructions may end live ranges of their operands from other blocks. In a block with guarded definitions,
+  // they may have kept old values alive.
   for (bool again = true; again;) {
     again = false;
     const ori::Liveness& liveness = function.analyses().liveness();
@@ -108,8 +108,8 @@ bool removeDead(ori::Function& function) {
 
 } // namespace
 
-/// Phases 16, 33, 61, 84. Removes instructions whose results are not live behind them on any path, and components of
-/// texture fetches that are not used.
+/// Phases 16, 33, 61, 84. Removes instructions whose results are not live after them on any path, and unused components
+/// of texture fetches.
 bool oriPerformLiveDead(ori::Function& function, PhaseContext& context) {
   const bool isRemoved = areUseListsEnough(function) ? removeUnread(function) : removeDead(function);
   return (function.ssa && context.optLevel > 0 && narrowTexels(function)) || isRemoved;

@@ -42,7 +42,7 @@ class Simplifier {
   }
 
  private:
-  /// A block in front of the loop, for what leaves it, when it is entered on several ways.
+  /// Adds a preheader if the loop has several entry edges.
   bool giveEntry(LoopId id) {
     const ori::Loop& loop = loops_.loop(id);
     Block* header = function_.block(loop.header);
@@ -59,7 +59,7 @@ class Simplifier {
     return true;
   }
 
-  /// One back edge, when threads may go on to the next round from different places.
+  /// Merges several backedges into one through a new latch.
   bool giveLatch(LoopId id) {
     const ori::Loop& loop = loops_.loop(id);
     if (loop.latches.size() < 2) return false;
@@ -89,7 +89,7 @@ class Simplifier {
     return block;
   }
 
-  /// The one that stands last in the layout.
+  /// Returns the block that is last in the layout.
   BlockId lastOf(const std::vector<BlockId>& ids) {
     if (place_.empty()) {
       place_.resize(function_.blockIdCount());
@@ -99,14 +99,14 @@ class Simplifier {
     return *std::max_element(ids.begin(), ids.end(), [&](BlockId a, BlockId b) { return place_[a] < place_[b]; });
   }
 
-  /// Puts the new blocks where they belong, from the end of the layout.
+  /// Moves the new blocks from the end of the layout to their positions.
   void arrange() {
     std::vector<Block*> order;
     for (Block* block : function_.layout()) {
-      if (block->id >= inFront_.size()) break; // one of them
+      if (block->id >= inFront_.size()) break; // a new block
       if (inFront_[block->id]) order.push_back(inFront_[block->id]);
       order.push_back(block);
-      // The inner loop's latch first: loops are visited from the outside in.
+      // The inner loop's latch comes first; loops are visited from the outside in.
       order.insert(order.end(), behind_[block->id].rbegin(), behind_[block->id].rend());
     }
     function_.setLayout(std::move(order));
@@ -120,16 +120,16 @@ class Simplifier {
   const ori::Divergence* divergence_ = nullptr;
   std::vector<std::size_t> place_;          ///< by block, in the layout
   std::vector<Block*> inFront_;             ///< by header: the new preheader
-  std::vector<std::vector<Block*>> behind_; ///< by block: the new latches, one for each loop that the block ends
+  std::vector<std::vector<Block*>> behind_; ///< by block: the new latches, one for each loop whose last block it is
 };
 
 } // namespace
 
-/// Phase 18. Brings loops into the form that the phases behind it work on. A loop is entered from one block, where
-/// invariants may go (22 and 66 leave loops with several ways in alone). And it has one back edge: threads that
-/// `continue` and threads that come to the end of the round meet there, where otherwise each group would go its own
-/// rounds, as no barrier can stand at a header. From -O1 on, tests go to the bottom, where 22 and 24 want them, and
-/// compare counters with limits. Loops that compute nothing go at once.
+/// Phase 18. Brings loops into the form that later phases work on. A loop has one entering block, to which invariants
+/// may be hoisted (22 and 66 skip loops with several entries). It has one backedge: threads that `continue` and threads
+/// at the end of the iteration reconverge at the latch. Otherwise each group would run its own iterations, as a header
+/// cannot have a convergence barrier. From -O1 on, loops are rotated so that tests are at the bottom, as 22 and 24
+/// require, and compare counters with limits. Loops that compute nothing are deleted.
 bool oriLoopSimplification(ori::Function& function, PhaseContext& context) {
   bool changed = context.optLevel > 0 && removeEmptyLoops(function, context);
   changed |= Simplifier(function, context).run();
