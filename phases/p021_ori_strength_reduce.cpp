@@ -31,31 +31,31 @@ using ori::VRegId;
 
 namespace {
 
-/// Nests deeper than this keep the products of their outermost loops.
+/// In deeper nests, the products of the outermost loops are kept.
 constexpr std::uint32_t kMostLevels = 8;
-/// Loops with more values that follow counters than this are left alone: each is looked at with all others.
+/// Loops with more derived induction variables than this are skipped: each is compared with all others.
 constexpr std::size_t kMostFollowers = 256;
-/// So many rounds have to make good for what is computed in front of the loop.
+/// Expected trip count over which the computation before the loop has to pay off.
 constexpr unsigned kExpectedRounds = 4;
 
-/// What becomes of an operand when an instruction is done for the step of a counter instead of the counter.
+/// What an operand becomes when an instruction computes the step of an induction variable instead of its value.
 enum class Part : std::uint8_t {
-  Follows,  ///< goes with the counter: its own step
-  Vanishes, ///< is added, and the same in each round: nothing
-  Stays     ///< a factor, a number of bits, a place without a value
+  Follows,  ///< depends on a counter: replaced by its step
+  Vanishes, ///< a loop-invariant addend: dropped
+  Stays     ///< kept: a factor, a shift amount, an operand without a value
 };
 
-/// A value of the loop that a sum, or a product with something that stays the same, makes of a counter: from round to
-/// round it grows by the same amount.
+/// A derived induction variable: a sum, or a product with a loop-invariant factor, of a counter. It grows by the same
+/// amount in each iteration.
 struct Follower {
   Instr* instr = nullptr;
   std::vector<Part> parts;     ///< by operand
   std::vector<VRegId> follows; ///< counters (their phis) and followers
   bool isStep = false;         ///< it is the step of a counter
-  bool isRoot = false;         ///< somebody else reads it, in the loop only
+  bool isRoot = false;         ///< has other users, all of them in the loop
 };
 
-/// Issue slots that an instruction takes in a round, once phase 45 has expanded it.
+/// Issue slots that an instruction takes in an iteration, once phase 45 has expanded it.
 unsigned costOf(Op op) {
   switch (op) {
   case Op::IADD64: return 2;
@@ -69,13 +69,13 @@ unsigned costOfSum(unsigned width) {
   return width;
 }
 
-/// Roots that differ by numbers only: one of them becomes a sum, the others that sum and a number.
+/// Roots that differ by constants only: one of them becomes a carried sum, the others that sum plus a constant.
 struct Group {
   VRegId base = ori::kNoId;
-  std::vector<std::pair<VRegId, std::uint32_t>> others; ///< with what they are more than the base
+  std::vector<std::pair<VRegId, std::uint32_t>> others; ///< with their distance from the base
 };
 
-/// What is to become of one loop.
+/// The decisions for one loop.
 struct Plan {
   LoopId loop = ori::kNoId;
   BlockId from = ori::kNoId, latch = ori::kNoId;
@@ -83,9 +83,9 @@ struct Plan {
   std::vector<Follower> followers;    ///< of the loop, definitions before uses
   std::vector<Group> groups;          ///< of all roots
   std::vector<std::size_t> taken;     ///< groups that become sums
-  std::optional<std::size_t> dropped; ///< the counter that goes
+  std::optional<std::size_t> dropped; ///< the counter that is deleted
   CounterTest test;                   ///< of that counter
-  VRegId tested = ori::kNoId;         ///< the root that takes over the test
+  VRegId tested = ori::kNoId;         ///< the root that replaces the counter in the test
 };
 
 class Level {
@@ -94,7 +94,7 @@ class Level {
       : function_(function), context_(context), cfg_(function.analyses().cfg()),
         dominators_(function.analyses().dominators()), loops_(function.analyses().loops()), definitions_(function) {}
 
-  /// True when a loop changed: the snapshots are out of date then.
+  /// Returns whether a loop changed: the snapshots are out of date then.
   bool run(std::uint32_t depth) {
     std::vector<Plan> plans;
     for (LoopId loop = 0; loop < loops_.all().size(); ++loop)
@@ -127,7 +127,7 @@ class Level {
     return choose(plan) ? std::optional(std::move(plan)) : std::nullopt;
   }
 
-  // --- what grows by the same amount in each round
+  // --- induction variables
 
   void findFollowers(Plan& plan) {
     byValue_.clear();
@@ -148,7 +148,7 @@ class Level {
     makeGroups(plan);
   }
 
-  /// What differs by a number is the work of phases 50 and 58, and of addresses: nothing is saved by that here.
+  /// Differences by a constant are handled by phases 50 and 58 and by address operands. They save nothing here.
   void makeGroups(Plan& plan) {
     if (!rewriter_) rewriter_.emplace(function_);
     LinearForms forms(*rewriter_);
@@ -168,7 +168,7 @@ class Level {
     }
   }
 
-  /// The whole of a register that goes with a counter, maybe negated.
+  /// Whether the operand is a whole register that depends on a counter, possibly negated.
   bool isFollowing(const Operand& o) const {
     if (!o.isReg(File::R) || !o.isVirtual() || o.abs() || o.inverted()) return false;
     return o.sub == 0 && o.width == function_.vreg(o.reg).width &&
@@ -220,7 +220,7 @@ class Level {
       if (!take(slot, Part::Vanishes)) return std::nullopt;
     for (unsigned slot = firstFactor; slot < firstFactor + factors; ++slot)
       if (instr.op_(slot).neg() || !take(slot, Part::Stays)) return std::nullopt;
-    // A product of two that grow grows by more each time; one of neither is for phase 66.
+    // A product of two induction variables does not grow linearly. A product of two invariants is left to phase 66.
     if (factors != 0) {
       const auto growing =
           std::count(f.parts.begin() + firstFactor, f.parts.begin() + firstFactor + factors, Part::Follows);
@@ -229,8 +229,8 @@ class Level {
     return f.follows.empty() ? std::nullopt : std::optional(std::move(f));
   }
 
-  /// Whether somebody reads it who goes with no counter. What is read behind the loop stays: a sum would have to be
-  /// copied in each round, as the next one is made before the loop is left.
+  /// Whether the follower has users that are not followers. A value that is used after the loop is not replaced: its
+  /// sum would have to be copied in each iteration, since the next one is made before the loop is left.
   bool isRoot(const Plan& plan, const Follower& follower) const {
     bool isReadByRest = false, isReadBehind = false;
     function_.forEachUse(follower.instr->op_(0).reg, [&](ori::Operand& use) {
@@ -245,9 +245,9 @@ class Level {
            byValue_.count(instr.op_(0).reg) != 0;
   }
 
-  // --- what pays
+  // --- profitability
 
-  /// Which followers nobody would read if `roots` were sums.
+  /// The followers that would be dead if `roots` were carried sums.
   std::vector<bool> deadWith(const Plan& plan, const std::set<VRegId>& roots) const {
     std::vector<bool> isDead(plan.followers.size());
     for (std::size_t i = plan.followers.size(); i-- > 0;) {
@@ -275,7 +275,8 @@ class Level {
     return roots;
   }
 
-  /// Issue slots that a round is shorter by. What the others of a group alone need goes in any case.
+  /// Issue slots saved per iteration. Followers that only other members of a group need become dead in any case and do
+  /// not count.
   int gainOf(const Plan& plan, const Groups& groups) const {
     const std::vector<bool> isDead = deadWith(plan, rootsOf(plan, groups, true));
     const std::vector<bool> goesAnyway = deadWith(plan, rootsOf(plan, groups, false));
@@ -290,7 +291,7 @@ class Level {
 
   bool choose(Plan& plan) {
     const auto most = static_cast<std::size_t>(context_.knobs.get(Knob::StrengthReduceMaxSums));
-    // First those that pay on their own.
+    // First the groups that pay off alone.
     Groups taken;
     for (std::size_t group = 0; group < plan.groups.size() && taken.size() < most; ++group)
       if (gainOf(plan, {group}) > 0) taken.insert(group);
@@ -301,7 +302,7 @@ class Level {
     return isWorthIt(plan, gain);
   }
 
-  /// A counter that only a test is left to read goes when one of the sums can be tested instead.
+  /// A counter that only a test would still read is deleted when one of the sums can be tested instead.
   void tryDropping(Plan& plan, Groups& taken, int& gain, std::size_t most) {
     for (std::size_t c = 0; c < plan.counters.size() && !plan.dropped; ++c) {
       const Counter& counter = plan.counters[c];
@@ -336,7 +337,7 @@ class Level {
     }
   }
 
-  /// Whether a value comes of one counter and of what stays the same.
+  /// Whether a value is computed from one counter and loop-invariant values only.
   bool dependsOnlyOn(const Plan& plan, VRegId value, const Counter& counter) const {
     if (value == counter.value.reg || value == counter.next.reg) return true;
     const auto found = byValue_.find(value);
@@ -345,7 +346,8 @@ class Level {
     return std::all_of(follows.begin(), follows.end(), [&](VRegId v) { return dependsOnlyOn(plan, v, counter); });
   }
 
-  /// The comparison that alone reads the counter besides its step and what would be dead; null when others do.
+  /// The only comparison that reads the counter, apart from its step and instructions that would be dead. Null when
+  /// there are other users.
   Instr* onlyTest(const Plan& plan, const Counter& counter, const std::vector<bool>& isDead) const {
     Instr* test = nullptr;
     bool areOthers = false;
@@ -365,8 +367,8 @@ class Level {
     return instr.op == Op::PHI && instr.op_(0).reg == counter.value.reg;
   }
 
-  /// Whether the value is that of the last test then only when the counter is. The test is at the end of the round, or
-  /// reads the counter as it was at its beginning.
+  /// Whether the value reaches its final value exactly when the counter does. The test must be at the end of the
+  /// iteration, or read the counter's value from the iteration's start.
   bool canBeTested(const Plan& plan, VRegId value, const Counter& counter, const CounterTest& test) const {
     if (function_.vreg(value).width != 1 || (test.comparesNext && test.branch->block->id != plan.latch)) return false;
     const auto factor = factorOf(plan, value, counter);
@@ -374,12 +376,12 @@ class Level {
     const int zeros = std::countr_zero(*factor);
     if (zeros == 0) return true;
     if (!test.rounds || !counter.by) return false;
-    // The way to the last round, times the factor, must not come around.
+    // The distance to the last iteration, times the factor, must not wrap around.
     const auto by = std::abs(static_cast<std::int64_t>(static_cast<std::int32_t>(*counter.by)));
     return *test.rounds <= (std::int64_t{1} << (32 - zeros)) / std::max<std::int64_t>(by, 1) - 1;
   }
 
-  /// By what a value grows when the counter grows by one; nothing when that is no number.
+  /// The amount by which a value grows when the counter grows by one; nothing when it is not a constant.
   std::optional<std::uint32_t> factorOf(const Plan& plan, VRegId value, const Counter& counter) const {
     if (value == counter.value.reg || value == counter.next.reg) return 1;
     const Instr& instr = *plan.followers[byValue_.at(value)].instr;
@@ -402,7 +404,7 @@ class Level {
     return sum;
   }
 
-  /// What is computed in front of the loop must come back soon, and the sums need registers.
+  /// The computation before the loop must pay off soon, and the sums need registers.
   bool isWorthIt(const Plan& plan, int gain) {
     const Instr* where = plan.followers[byValue_.at(plan.groups[plan.taken[0]].base)].instr;
     std::size_t inFront = 0;
@@ -433,7 +435,7 @@ class Level {
     return true;
   }
 
-  /// Followers from the counter to a value, steps included.
+  /// Returns the number of followers from the counter to a value, steps included.
   std::size_t chainOf(const Plan& plan, VRegId root) const {
     std::set<VRegId> seen;
     std::vector<VRegId> open{root};
@@ -448,7 +450,7 @@ class Level {
     return seen.size();
   }
 
-  /// What a word grows by in each round, where that is a number.
+  /// The constant by which a word grows in each iteration, if there is one.
   std::optional<std::uint32_t> stepNumber(const Plan& plan, VRegId root) const {
     if (function_.vreg(root).width != 1) return std::nullopt;
     for (const Counter& c : plan.counters) {
@@ -459,7 +461,7 @@ class Level {
     return std::nullopt;
   }
 
-  // --- the change
+  // --- transformation
 
   void apply(Plan& plan, ori::Block& front) {
     byValue_.clear();
@@ -489,7 +491,7 @@ class Level {
     if (plan.dropped) {
       const Counter& counter = plan.counters[*plan.dropped];
       before.setSource(plan.test.compare->source);
-      // What the counter is compared with stands for it, whether it is that of the round or of the next.
+      // The compared value may be the counter of this iteration or of the next.
       const Operand end = endOf(plan, before, counter, evaluate(plan, before, counter.value.reg, firsts));
       last = lastOf(plan, before, counter, end);
     }
@@ -526,7 +528,7 @@ class Level {
     return ori::Builder(function_, &block);
   }
 
-  /// A counter's first value, in a register.
+  /// Returns a counter's first value, in a register.
   Operand firstOf(ori::Builder& b, const Counter& counter) {
     const Operand to = b.newR(counter.value.width);
     for (unsigned k = 0; k < counter.value.width; ++k)
@@ -534,7 +536,7 @@ class Level {
     return to;
   }
 
-  /// Computes a value again, of known values of the counters, or of their first ones.
+  /// Recomputes a value from known values of the counters, or from their first values.
   Operand evaluate(const Plan& plan, ori::Builder& b, VRegId value, std::map<VRegId, Operand>& known) {
     if (const auto found = known.find(value); found != known.end()) return found->second;
     for (const Counter& counter : plan.counters)
@@ -549,12 +551,12 @@ class Level {
     return known[value] = emitLike(b, *f.instr, operands);
   }
 
-  /// By how much a value grows from round to round.
+  /// The amount by which a value grows per iteration.
   Operand stepOf(const Plan& plan, ori::Builder& b, VRegId value, std::map<VRegId, Operand>& known) {
     if (const auto found = known.find(value); found != known.end()) return found->second;
     for (const Counter& counter : plan.counters)
       if (counter.value.reg == value || counter.next.reg == value) {
-        // The step without the counter.
+        // The operands of the step without the counter.
         std::vector<Operand> operands;
         for (unsigned slot = 0; slot < counter.step->operandCount; ++slot) {
           const Operand o = counter.step->op_(slot).value();
@@ -578,7 +580,7 @@ class Level {
     return known[value] = emitLike(b, *f.instr, operands);
   }
 
-  /// An operand that does not go with the counters. The result, in slot 0, is replaced later.
+  /// An operand that does not depend on the counters. The result, in slot 0, is replaced later.
   Operand inFront(const Plan& plan, ori::Builder& b, const Operand& o, unsigned slot) const {
     return slot == 0 ? o : inFrontOf(definitions_, loops_, plan.loop, b, o);
   }
@@ -595,7 +597,7 @@ class Level {
     return operands[0];
   }
 
-  /// What the counter is when it is tested last.
+  /// The counter's value in the last test.
   Operand endOf(const Plan& plan, ori::Builder& b, const Counter& counter, const Operand& first) {
     const CounterTest& test = plan.test;
     const Operand end = b.newR(), limit = inFrontOf(definitions_, loops_, plan.loop, b, test.compare->op_(3).value());
@@ -604,7 +606,7 @@ class Level {
     } else if (test.stay == isa::ICmp::NE) {
       b.copy(end, limit);
     } else {
-      // Where the limit is passed already, the first test is the last.
+      // If the first value is beyond the limit already, the first test is the last.
       Operand start = first;
       if (test.comparesNext) {
         start = b.newR();
@@ -618,13 +620,13 @@ class Level {
     return end;
   }
 
-  /// The tested sum when the counter is `end`.
+  /// The tested sum's value when the counter is `end`.
   Operand lastOf(const Plan& plan, ori::Builder& b, const Counter& counter, const Operand& end) {
     std::map<VRegId, Operand> known{{counter.value.reg, end}};
     return evaluate(plan, b, plan.tested, known);
   }
 
-  /// The branch goes by the sum: it stays where that is not what it is in the end.
+  /// Replaces the exit test by a test of the sum: the loop continues while the sum differs from its final value.
   void retest(const Plan& plan, Instr* branch, const Operand& value, const Operand& last) {
     const Operand condition = branch->guard().value();
     const bool staysWhenTrue = plan.test.leavesWhenTaken == condition.inverted();
@@ -662,7 +664,7 @@ class Level {
     });
   }
 
-  /// What led to the sums goes, and a counter that nobody reads.
+  /// Deletes the computations that the sums replace, and a counter without users.
   void eraseUnread(const Plan& plan) {
     if (plan.dropped) {
       const Counter& counter = plan.counters[*plan.dropped];
@@ -690,21 +692,21 @@ class Level {
   const ori::DomTree& dominators_;
   const ori::Loops& loops_;
   const Definitions definitions_;
-  std::optional<Rewriter> rewriter_; ///< for what is looked at, not for changes
+  std::optional<Rewriter> rewriter_; ///< for lookups, not for changes
   const ori::RegisterPressure* pressure_ = nullptr;
-  std::map<VRegId, std::size_t> byValue_;   ///< of the loop at hand: followers
+  std::map<VRegId, std::size_t> byValue_;   ///< of the current loop: followers
   std::map<VRegId, std::size_t> counterOf_; ///< counters by their phis
 };
 
 } // namespace
 
-/// Phase 21. Values that grow by the same amount in each round of a loop, since they are sums and products of a counter
-/// and of what stays the same, become sums that are carried from round to round, where a round gets shorter by that:
-/// an addition takes the place of a chain. A counter that only the test of the loop reads then goes as well: the loop
-/// ends when a sum has its last value, if that tells the rounds apart. What the sums need is computed in front of the
-/// loop. (The number stands in the inventory before unrolling; here the phase runs behind it, in SSA form, since
-/// unrolling recognises loops by their counters, and since addresses have been simplified by then: what is left of the
-/// products are those that instructions cannot take in.)
+/// Phase 21, strength reduction. Values that grow by the same amount in each iteration, as sums and products of a
+/// counter and loop-invariant values, become sums that are carried from iteration to iteration. This is done where it
+/// makes an iteration shorter: an addition replaces a chain. A counter that then only the exit test reads is deleted,
+/// too: the loop ends when a sum has its last value, if that value identifies the iteration. The initial values of the
+/// sums are computed before the loop. (The inventory lists the phase before unrolling. Here it runs after it, in SSA
+/// form: unrolling recognizes loops by their counters, and addresses have been simplified by then, so only products
+/// that no instruction can take as an operand are left.)
 bool oriStrengthReduce(ori::Function& function, PhaseContext& context) {
   if (!function.ssa || context.knobs.get(Knob::StrengthReduceMaxSums) == 0) return false;
   return changeFromInnermost(function, kMostLevels,

@@ -31,11 +31,11 @@ using ori::LoopId;
 
 namespace {
 
-/// Loops of loops that may be unrolled one after the other, from the inside.
+/// The most levels of nested loops that are unrolled, from the inside out.
 constexpr unsigned kMostLevels = 4;
-/// Blocks in front of a loop that are searched for the counter's first value.
+/// Blocks before a loop that are searched for the counter's first value.
 constexpr unsigned kMostBlocksInFront = 16;
-/// Instructions that all unrolling together may add to a function, besides as many as it has.
+/// Instructions that all unrolling together may add to a function, in addition to as many as it has.
 constexpr std::size_t kMostGrowth = 4096;
 
 bool holds(isa::ICmp comparison, bool isSigned, std::uint32_t a, std::uint32_t b) {
@@ -54,28 +54,29 @@ bool holds(isa::ICmp comparison, bool isSigned, std::uint32_t a, std::uint32_t b
   return isSigned ? order(static_cast<std::int32_t>(a), static_cast<std::int32_t>(b)) : order(a, b);
 }
 
-/// Rounds written out together where their number is known to the program only.
+/// Unroll factor where the trip count is known only at run time.
 constexpr unsigned kRoundsAtOnce = 4;
-/// Larger steps could go beyond the counter's range together.
+/// Multiples of a larger step could exceed the counter's range.
 constexpr std::int32_t kLargestStep = 1 << 16;
-/// The most rounds written out together, not all of them, where they divide their number.
+/// The largest factor of partial unrolling, where it divides the trip count.
 constexpr unsigned kMostDividing = 8;
-/// Instructions, in all copies, of which the cycles are estimated.
+/// The most instructions, over all copies, whose cycles are estimated.
 constexpr std::size_t kMostEstimated = 2304;
 
-/// A loop whose rounds are known: `test` ends the last of them. Without `trips` the program counts them.
+/// A loop whose trip count is known: `test` ends the last iteration. Without `trips` the count is known only at run
+/// time.
 struct Plan {
   LoopId loop = ori::kNoId;
-  Block* test = nullptr; ///< the block that a lane leaves the loop from, each round passes it
+  Block* test = nullptr; ///< the block whose test ends the loop; each iteration executes it
   BlockId stay = ori::kNoId, leave = ori::kNoId;
   unsigned trips = 0;
   unsigned copies = 0;           ///< of the loop's blocks, the first included
-  RoundTest counted;             ///< without `trips`: what counts the rounds
-  bool doesTwoOfRest = false;    ///< two of the rounds that `copies` of them leave are written out, too
-  bool beginsWithNumber = false; ///< the counter of `counted`: what it is in the first round is known
+  RoundTest counted;             ///< without `trips`: the test that counts the iterations
+  bool doesTwoOfRest = false;    ///< two of the remaining iterations are unrolled, too
+  bool beginsWithNumber = false; ///< the first value of the counter of `counted` is a known number
 };
 
-/// The innermost loops at one time: what becomes of each is decided before any is changed.
+/// The innermost loops at one time. All decisions are made before any loop is changed.
 class Level {
  public:
   Level(ori::Function& function, PhaseContext& context, std::size_t& growthLeft, std::vector<bool>& isRest)
@@ -107,7 +108,7 @@ class Level {
     }
     std::vector<Block*> order;
     for (Block* block : function_.layout()) {
-      if (block->id >= behind_.size()) break; // the copies, which stand behind all others yet
+      if (block->id >= behind_.size()) break; // the copies, which are still after all other blocks
       order.insert(order.end(), inFront_[block->id].begin(), inFront_[block->id].end());
       order.push_back(block);
       order.insert(order.end(), behind_[block->id].begin(), behind_[block->id].end());
@@ -144,7 +145,7 @@ class Level {
     if (loop.blockCount == 1) {
       whyNot = chooseByCycles(loop, plan, size);
     } else {
-      // Copies of different rounds can be under way at the same time, and each has its own values then.
+      // Copies of different iterations can be in progress at the same time, each with its own values.
       if (live > context_.maxRegisters / 2) return refuse("not unrolled: register pressure is too high");
       whyNot = chooseBySize(loop, plan, size);
     }
@@ -155,7 +156,7 @@ class Level {
     return plan;
   }
 
-  /// Instructions of a loop that compute the same in each round: one round keeps them.
+  /// The number of loop-invariant instructions: only one copy keeps them.
   std::size_t invariantsOf(LoopId id) const {
     std::unordered_set<const Instr*> found;
     const auto isInvariant = [&](const ori::Operand& source) {
@@ -174,12 +175,12 @@ class Level {
     return found.size();
   }
 
-  /// Whether all rounds are so few instructions that they are written out.
+  /// Whether all iterations together are short enough for full unrolling.
   bool fitsWhole(const Plan& plan, std::size_t size) {
     if (plan.trips == 0) return false;
     const auto limit = static_cast<std::size_t>(knob(Knob::LoopUnrollMaxInstructions));
     if (plan.trips * size <= limit) return true;
-    // Not worth a look where nearly all would have to be invariant.
+    // Not examined where nearly all instructions would have to be invariant.
     constexpr std::size_t kMostReduced = 4;
     if (plan.trips * size <= kMostReduced * limit && plan.trips * (size - invariantsOf(plan.loop)) <= limit)
       return true;
@@ -187,7 +188,7 @@ class Level {
            readsKnownConstants(plan.loop, size);
   }
 
-  /// Sets the number of copies of a loop of several blocks, the rounds of which do not overlap; or says why not.
+  /// Sets the unroll factor of a loop of several blocks, whose iterations do not overlap. Else returns why not.
   const char* chooseBySize(const ori::Loop& loop, Plan& plan, std::size_t size) {
     const auto partLimit = static_cast<std::size_t>(knob(Knob::LoopUnrollPartInstructions));
     if (fitsWhole(plan, size)) {
@@ -207,7 +208,7 @@ class Level {
     return nullptr;
   }
 
-  /// Sets the number of copies of a loop of one block by the cycles that its rounds take; or says why not.
+  /// Sets the unroll factor of a loop of one block by the estimated cycles of its iterations. Else returns why not.
   const char* chooseByCycles(const ori::Loop& loop, Plan& plan, std::size_t size) {
     if (fitsWhole(plan, size)) {
       plan.copies = plan.trips;
@@ -259,7 +260,8 @@ class Level {
   }
 
   UnrollJudge judgeOf(const ori::Loop& loop, const Plan& plan) const {
-    // Loops with a step that the program computes share their rounds between threads, so that each has few.
+    // Loops with a step known only at run time divide their iterations between threads, so the trip count of each
+    // thread is low.
     constexpr unsigned kFewer = 4;
     const auto guessed = static_cast<unsigned>(knob(Knob::LoopUnrollGuessedTrips));
     UnrollJudge::Loop facts;
@@ -278,8 +280,8 @@ class Level {
     return UnrollJudge(std::move(facts), classes_, context_.target);
   }
 
-  /// How many instructions are in no loop, and in each loop but in none inside it. Once: no loop changes before all
-  /// plans are made.
+  /// Counts the instructions outside all loops, and in each loop but in none inside it. Done once: no loop changes
+  /// before all plans are made.
   void countInstructions() const {
     if (!directlyIn_.empty()) return;
     directlyIn_.resize(loops_.all().size());
@@ -295,7 +297,7 @@ class Level {
 
   std::int64_t knob(Knob k) const { return context_.knobs.get(k); }
 
-  /// A plan with the test that ends the rounds of a loop with one back edge, and their number where that is known.
+  /// Returns a plan with the test that ends a loop with one backedge, and with the trip count where that is known.
   Plan knownRounds(LoopId id) {
     const ori::Loop& loop = loops_.loop(id);
     const auto most = static_cast<unsigned>(context_.knobs.get(Knob::LoopUnrollMaxTrips));
@@ -311,8 +313,8 @@ class Level {
     return plan;
   }
 
-  /// Whether much of a round are loads from constant banks whose places are numbers once all rounds are written out,
-  /// those of the loops around it too. Such a load becomes an operand, or one load for the warp.
+  /// Whether a large part of an iteration are loads from constant banks whose offsets are known once this loop and the
+  /// loops around it are fully unrolled. Such a load becomes an operand, or one load for the warp.
   bool readsKnownConstants(LoopId id, std::size_t size) {
     constexpr std::size_t kShare = 6;
     std::vector<const Instr*> loads;
@@ -334,7 +336,7 @@ class Level {
                        [](const ori::Operand& o) { return !o.isDef && o.isReg(File::R) && !o.isZeroReg(); });
   }
 
-  /// Counters of loops around this one whose rounds nobody knows stay variables.
+  /// The counters that become numbers. Those of outer loops with an unknown trip count stay variables.
   std::vector<bool> numbers(LoopId id) {
     LoopId open = ori::kNoId; // the innermost of them
     for (LoopId at = loops_.loop(id).parent; at != ori::kNoId && open == ori::kNoId; at = loops_.loop(at).parent)
@@ -342,7 +344,7 @@ class Level {
     return constantRegisters(function_, loops_, open);
   }
 
-  /// Why the rounds of a loop cannot be written out with the rest behind them; null when they can. Sets the test.
+  /// Why the loop cannot be unrolled with a remainder loop; null when it can. Sets the test.
   const char* whyNotCounted(const ori::Loop& loop, Plan& plan) {
     if (context_.knobs.get(Knob::LoopUnrollMaxTrips) == 0 || context_.knobs.get(Knob::LoopUnrollCounted) == 0)
       return "not unrolled: the trip count is unknown or too large";
@@ -359,15 +361,15 @@ class Level {
     return "not unrolled: the trip count is unknown or too large";
   }
 
-  /// The definitions of a register within one loop. To find them among all that name the register would take as long as
-  /// the function is, for each loop.
+  /// The definitions of a register within one loop. Searching all uses of the register for each loop would take time
+  /// proportional to the function's length.
   struct Definitions {
-    unsigned look = 0; ///< which of the looks at a loop found them
+    unsigned look = 0; ///< number of the lookup that found them
     const Instr* last = nullptr;
     bool isOnlyOne = false;
   };
 
-  /// Those in a loop; null when there are none.
+  /// The definitions in a loop; null when there are none.
   const Definitions* definitionsIn(LoopId loop, ori::VRegId reg) {
     if (loop != notedLoop_) {
       ++look_;
@@ -380,9 +382,8 @@ class Level {
     return definitions_[reg].look == look_ ? &definitions_[reg] : nullptr;
   }
 
-  /// Whether lanes leave the loop before its latch depending on what it loads: the load of the next iteration waits for
-  /// the branch of this one, so that copies of the body overlap in nothing (ptxas does not unroll such loops,
-  /// observed).
+  /// Whether a loaded value decides that lanes leave the loop before its latch. The load of the next iteration waits
+  /// for the branch of this one, so copies of the body do not overlap (ptxas does not unroll such loops, observed).
   bool leavesOnLoad(LoopId loop, BlockId latch) {
     std::vector<const Instr*> work;
     const auto take = [&](const Instr* instr) {
@@ -400,7 +401,8 @@ class Level {
     return false;
   }
 
-  /// The only block outside that leads to the loop, or kNoId. It is in no other loop that may change now.
+  /// The only block outside that leads to the loop, or kNoId. The block must not be in another loop that may change
+  /// now.
   BlockId entryOf(LoopId id) const {
     const ori::Loop& loop = loops_.loop(id);
     BlockId found = ori::kNoId;
@@ -412,7 +414,7 @@ class Level {
     return found;
   }
 
-  /// The comparison of a counter that a block ends with; nothing when it ends with something else.
+  /// The comparison of a counter that a block ends with, if there is one.
   std::optional<RoundTest> testOf(const ori::Loop& loop, Plan& plan) {
     RoundTest test;
     test.branch = ori::plainBranch(*plan.test);
@@ -442,7 +444,7 @@ class Level {
     return test;
   }
 
-  /// How often a lane passes the test until it leaves there; 0 when that is not known, or more than `most`.
+  /// How often a lane passes the test until it leaves there; 0 when unknown, or more than `most`.
   unsigned tripsOf(const ori::Loop& loop, Plan& plan, unsigned most) {
     const std::optional<RoundTest> test = testOf(loop, plan);
     const auto limit = test && !test->isWide() && test->by.times == 0 ? constantOf(test->limit()) : std::nullopt;
@@ -458,8 +460,8 @@ class Level {
     return 0;
   }
 
-  /// Whether the program can tell, from the counter and its limit, that the next rounds all go on: the test is at the
-  /// end of the round, and the counter goes straight to a limit that stays.
+  /// Whether the counter and its limit tell at run time that the next iterations all run: the test is at the end of the
+  /// iteration, and the counter moves monotonically to a loop-invariant limit.
   bool isCounted(const ori::Loop& loop, Plan& plan) {
     if (plan.test->id != loop.latches[0]) return false;
     const std::optional<RoundTest> test = testOf(loop, plan);
@@ -478,19 +480,20 @@ class Level {
     case isa::ICmp::LE: return by > 0;
     case isa::ICmp::GT:
     case isa::ICmp::GE: return by < 0;
-    case isa::ICmp::NE: return true; // rounds are many as long as the limit is farther away than they go
+    case isa::ICmp::NE:
+      return true; // the remaining count is large if the limit is farther away than the unrolled iterations advance
     default: return false;
     }
   }
 
-  /// Whether a word of a limit is the same in all rounds.
+  /// Whether a word of a limit is loop-invariant.
   bool isLimit(LoopId loop, const ori::Operand& word, bool isPart) {
     if (word.isZeroReg() ? !word.neg() : word.isImm() && !word.neg()) return true;
     return word.isVirtual() && isPlainUse(word, word.reg) && (isPart || function_.vreg(word.reg).width == 1) &&
            !definitionsIn(loop, word.reg);
   }
 
-  /// What a sum adds to the register that it replaces, on its own or over other sums of its block.
+  /// The amount that a sum adds to the counter that it updates, alone or together with other sums of its block.
   std::optional<Amount> stepOf(LoopId loop, const Instr& instr, ori::VRegId counter) {
     constexpr unsigned kMostSums = 8;
     Amount amount;
@@ -529,12 +532,12 @@ class Level {
     return amount;
   }
 
-  /// The value of a register where the loop is entered, when it is written as a number shortly before.
+  /// The value of a register where the loop is entered, if a constant is assigned shortly before.
   std::optional<std::uint32_t> valueInFront(const ori::Loop& loop, ori::VRegId reg) const {
     BlockId at = loop.header;
     std::uint32_t added = 0;
     for (unsigned i = 0; i < kMostBlocksInFront; ++i) {
-      // Its only definition may stand in front of the loops around this one.
+      // Its only definition may be before the loops around this one.
       for (;;) {
         const Instr* only = function_.singleDef(reg);
         if (!only || !dominators_.strictlyDominates(only->block->id, loop.header)) break;
@@ -556,7 +559,8 @@ class Level {
           return o.isDef && o.isReg(File::R) && o.isVirtual() && o.reg == reg;
         });
         if (!isWritten) continue;
-        // What a copy copies may be a number, too, and loops that begin with their test have stepped already.
+        // The source of a copy may be a number, too. Loops that begin with their test have advanced the counter
+        // already.
         const auto value = copiedAmount(function_, *instr);
         if (!value) return std::nullopt;
         added += value->number;
@@ -580,7 +584,7 @@ class Level {
     for (BlockId b : loops_.blocks(plan.loop))
       blocks.push_back(function_.block(b));
 
-    // The block of each round, by position in `blocks`.
+    // The blocks of each iteration, by position in `blocks`.
     std::vector<std::vector<Block*>> rounds{blocks};
     for (unsigned round = 1; round < plan.copies; ++round) {
       std::vector<Block*>& copies = rounds.emplace_back();
@@ -591,7 +595,7 @@ class Level {
       return static_cast<std::size_t>(
           std::find_if(blocks.begin(), blocks.end(), [&](const Block* b) { return b->id == id; }) - blocks.begin());
     };
-    // A back edge leads to the next round.
+    // A backedge leads to the next iteration.
     const auto target = [&](BlockId id, unsigned round) {
       if (id == loop.header) return rounds[(round + 1) % plan.copies][0]->id;
       const std::size_t at = positionOf(id);
@@ -610,14 +614,14 @@ class Level {
         to->fallthrough = isLast ? plan.leave : target(plan.stay, round);
         function_.erase(to->last);
       }
-    // Copies stand behind the loop, round by round.
+    // Copies are placed after the loop, iteration by iteration.
     std::vector<Block*>& behind = behind_[blocks.back()->id];
     for (unsigned round = 1; round < plan.copies; ++round)
       behind.insert(behind.end(), rounds[round].begin(), rounds[round].end());
   }
 
-  /// Several rounds without a test between them, as long as so many are left, in front of the loop, which does the
-  /// rest.
+  /// Adds an unrolled loop without tests between its iterations, which runs while enough iterations are left. The
+  /// original loop follows and runs the remaining ones.
   void applyCounted(const Plan& plan) {
     const ori::Loop& loop = loops_.loop(plan.loop);
     const RoundTest& test = plan.counted;
@@ -657,9 +661,9 @@ class Level {
           branchWhereManyAreLeft(function_, to, test, function_.use(test.counter), way, test.stays(), first, end->id);
       }
 
-    // In front of the first round the counter has not been compared yet, and is not: that round runs in any case. Where
-    // the counter begins with a number, that of the second round decides: the first may not even be within the limit,
-    // as of a loop that starts one step below zero.
+    // Before the first iteration the counter has not been compared, and is not compared here: that iteration always
+    // runs. Where the counter begins with a number, the counter of the second iteration is tested instead. The first
+    // value may be outside the limit, as in a loop that starts one step below zero.
     const Operand stays = function_.use(function_.newVReg(File::P, 1, {}));
     Operand counter = function_.use(test.counter), wayLeft = way;
     if (plan.beginsWithNumber) {
@@ -674,7 +678,7 @@ class Level {
                          Operand::rz()});
     Operand isSmall = Operand::pt();
     if (test.by.times != 0) {
-      // The step is positive, and all steps together are within 32 bits.
+      // The step is positive, and the unrolled steps together fit 32 bits.
       const Operand step = function_.use(test.by.reg), less = function_.use(function_.newVReg(File::R, 1, {}));
       isSmall = function_.use(function_.newVReg(File::P, 1, {}));
       b.emit(Op::IADD3, {less, Operand::pt(), Operand::pt(), step, Operand::immediate(-1), Operand::rz()});
@@ -700,8 +704,8 @@ class Level {
     front.insert(front.end(), pair.begin(), pair.end());
   }
 
-  /// Of up to three rounds that are left, two may wait for their loads together. Where lanes have different numbers of
-  /// rounds, some of them would wait for the others.
+  /// Of up to three remaining iterations, two may wait for their loads together. Not where lanes have different trip
+  /// counts: some lanes would wait for the others.
   bool gainsByTwoOfRest(const Plan& plan) {
     if (loops_.loop(plan.loop).blockCount != 1 || plan.copies != kRoundsAtOnce || plan.counted.isWide()) return false;
     const Block& block = *function_.block(loops_.loop(plan.loop).header);
@@ -711,8 +715,8 @@ class Level {
     return loads && !function_.analyses().divergence().branchesApart(block.id);
   }
 
-  /// Appends to `rest`, behind which one round runs in any case: where the round behind that runs, too, both do without
-  /// a test between them. Returns the new blocks, the last of which leads to the loop.
+  /// Appends to `rest`, after which one iteration always runs. Where the following one also runs, both run without a
+  /// test between them. Returns the new blocks, the last of which leads to the loop.
   std::vector<Block*> twoRounds(const Plan& plan, Block* rest) {
     const RoundTest& test = plan.counted;
     const Block& body = *function_.block(loops_.loop(plan.loop).header);
@@ -758,28 +762,28 @@ class Level {
   ori::Function& function_;
   PhaseContext& context_;
   std::size_t& growthLeft_;
-  std::vector<bool>& isRest_; ///< by header: the loop is what is left of one that was unrolled
+  std::vector<bool>& isRest_; ///< by header: the loop is the remainder of an unrolled one
   const ori::Cfg& cfg_;
   const ori::DomTree& dominators_;
   const ori::Loops& loops_;
   mutable std::size_t outsideLoops_ = 0;                    ///< instructions, without copies
   mutable std::vector<std::size_t> directlyIn_;             ///< by loop; empty: not counted yet
-  mutable const ori::RegisterPressure* pressure_ = nullptr; ///< while plans are made: nothing has changed then
+  mutable const ori::RegisterPressure* pressure_ = nullptr; ///< while plans are made; the code has not changed then
   const OccupancyClasses classes_;
   std::vector<Definitions> definitions_; ///< by register
-  LoopId notedLoop_ = ori::kNoId;        ///< the loop that was looked at last
+  LoopId notedLoop_ = ori::kNoId;        ///< the loop of the last lookup
   unsigned look_ = 0;
-  std::vector<std::vector<Block*>> behind_, inFront_; ///< by block: copies that stand behind it, or in front of it
+  std::vector<std::vector<Block*>> behind_, inFront_; ///< by block: copies placed after it, or before it
 };
 
 } // namespace
 
-/// Phase 22. Comparisons of 64-bit counters become ones of 32 bits where they can, and short arms of innermost loops
-/// straight code. Loops whose number of rounds is known are written out: whole, or several rounds at a time where that
-/// number is a multiple. The tests between the rounds go; the counter becomes constants in phase 29. Where the program
-/// counts the rounds, several at a time run as long as so many are left, and the loop as it was does the rest; if it
-/// loads, two of the rest run together where there are two. A NOP in a loop stands for `.pragma "nounroll"`; all of
-/// them go here.
+/// Phase 22. Narrows comparisons of 64-bit counters to 32 bits where possible, and if-converts short arms of innermost
+/// loops. Loops with a known trip count are unrolled fully, or partially by a factor of that count. The tests between
+/// the iterations are deleted; the counter becomes constants in phase 29. Where the trip count is known only at run
+/// time, an unrolled loop runs while enough iterations are left, and the original loop runs the rest. If the loop
+/// loads, two of the remaining iterations run together where there are two. A NOP in a loop represents `.pragma
+/// "nounroll"`; all of them are deleted here.
 bool oriLoopUnrolling(ori::Function& function, PhaseContext& context) {
   if (function.analyses().loops().all().empty() && !function.everHad(Op::NOP)) return false;
   bool changed = narrowCounters(function, context.remarks);

@@ -9,9 +9,9 @@
 
 namespace orias::phases {
 
-/// Phase 23. One definition for each component of a register; where paths join, MOV.PHI. Guarded definitions that
-/// compute become choices; others keep registers out of it, and what such registers hold in one block after the other
-/// gets registers of its own.
+/// Phase 23. Gives each component of a register one definition, and inserts MOV.PHI where paths join. Guarded
+/// computations become selects. Other guarded definitions keep their registers out of SSA form; the separate values
+/// that such a register holds in different blocks get separate registers.
 bool generateMovPhi(ori::Function& function, PhaseContext&) {
   splitLocalLifetimes(function);
   chooseGuardedResults(function);
@@ -19,8 +19,8 @@ bool generateMovPhi(ori::Function& function, PhaseContext&) {
   return true;
 }
 
-/// Phase 73. Phis become copies, most of which coalesce at once: which ones, and what counts as interference, say the
-/// knobs usedessa and cssa-coalesce.
+/// Phase 73. Phis become copies, most of which coalesce at once. The knobs usedessa and cssa-coalesce select which
+/// copies do, and what counts as interference.
 bool convertAllMovPhiToMov(ori::Function& function, PhaseContext& context) {
   constexpr std::int64_t kByLiveness = 1, kOfPhis = 1;
   const std::int64_t which = context.knobs.get(Knob::CssaCoalesce);

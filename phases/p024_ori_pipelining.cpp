@@ -23,23 +23,24 @@ using modulo::Schedule;
 namespace {
 
 constexpr double kSchedulers = 4;
-/// The share of an iteration's length that no other warp hides, as phase 97 has it.
+/// The share of an iteration's length that no other warp hides, as in phase 97.
 constexpr double kShareOfLength = 0.05;
-/// Registers that other orders of the kernel's blocks need besides.
+/// Additional registers for other schedules of the kernel's blocks.
 constexpr unsigned kSpare = 2;
 
-/// A loop with what becomes of it.
+/// A loop and its decisions.
 struct Plan {
   LoopBody body;
   Schedule schedule;
   Expansion expansion;
 };
 
-/// A schedule and what it promises.
+/// A schedule and its estimated gain.
 struct Choice {
   Schedule schedule;
   Expansion expansion;
-  double price = 0; ///< logarithm of cycles, of the launch and of a full multiprocessor, against the loop as it is
+  double price = 0; ///< logarithm of the ratio of cycles to those of the original loop, at the launch's occupancy and
+                    ///< on a full multiprocessor
 };
 
 class Pipeliner {
@@ -87,7 +88,7 @@ class Pipeliner {
     const std::vector<modulo::Recurrence> recurrences = modulo::findRecurrences(body.graph);
     const unsigned before = modulo::sequentialCycles(body.graph, recurrences, body.branch());
     if (knob(Knob::PipelinerMinGain) > 0) limits.maxIi = before - 1;
-    // Each further stage costs registers and code: it has to gain by itself.
+    // Each further stage costs registers and code, so each has to gain by itself.
     std::optional<Choice> best;
     for (unsigned stages = 2; stages <= std::max<std::int64_t>(2, knob(Knob::PipelinerMaxStages)); ++stages) {
       limits.maxStages = std::min<unsigned>(stages, static_cast<unsigned>(knob(Knob::PipelinerMaxStages)));
@@ -126,12 +127,12 @@ class Pipeliner {
     });
   }
 
-  /// Sets the price of a choice; says why it cannot be taken.
+  /// Sets the price of a choice, or returns why it cannot be taken.
   std::string judge(const LoopBody& body, unsigned before, Choice& choice) const {
     if (choice.expansion.unroll > 1 && (knob(Knob::PipelinerExperimentalCg) != 0 || knob(Knob::PipelinerMveCg) == 0))
       return "not pipelined: values of several iterations are live at once, and the kernel may not be unrolled";
-    // A copy of a uniform value outlives the exit at which some lanes may leave, and the lanes that go on write it
-    // again.
+    // A copy of a uniform value would stay live past the exit at which some lanes may leave, and the remaining lanes
+    // overwrite it.
     for (std::size_t v = 0; v < body.values.size(); ++v)
       if (const isa::File file = function_.vreg(body.values[v].reg).file;
           choice.expansion.copies[v] > 1 && file != isa::File::R && file != isa::File::P)
@@ -185,9 +186,9 @@ class Pipeliner {
 
 } // namespace
 
-/// Phase 24. Swing modulo scheduling of loops of one block: iterations overlap, so that loads of the next ones are
-/// under way while this one computes. Nothing runs that the program would not have run: an iteration begins behind the
-/// branch of the one before it, which is in the first stage.
+/// Phase 24. Swing modulo scheduling of loops of one block: iterations overlap, so that loads of later iterations are
+/// in flight while this one computes. Nothing runs speculatively: an iteration begins after the branch of the previous
+/// one, which is in the first stage.
 bool oriPipelining(ori::Function& function, PhaseContext& context) {
   if (!context.knobs.enabled(Knob::EnablePipeliner) || function.analyses().loops().all().empty() ||
       ori::hasRegisterRequests(function))

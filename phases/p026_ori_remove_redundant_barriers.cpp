@@ -22,7 +22,7 @@ using ori::Instr;
 
 namespace {
 
-/// Waits for all threads of the block at a barrier whose number is written there.
+/// Whether the instruction is a barrier for all threads of the block, with an immediate barrier number.
 bool isFullBarrier(const Instr& instr) {
   if (instr.op != Op::BAR_SYNC || instr.isGuarded() || !instr.op_(0).isImm()) return false;
   const Operand count = instr.op_(1).value();
@@ -34,12 +34,13 @@ bool isWarpSync(const Instr& instr) {
          (instr.op_(0).isNone() || (instr.op_(0).isZeroReg() && !instr.op_(0).inverted()));
 }
 
-/// What follows a fence of a scope beyond the block, for errors and the first cache.
+/// Whether the instruction is one of those that follow a fence of a scope beyond the block: error barrier and L1
+/// invalidation.
 bool isFenceTail(const Instr& instr) {
   return instr.op == Op::ERRBAR || instr.op == Op::CGAERRBAR || instr.op == Op::CCTL_IVALL;
 }
 
-/// Nobody can tell whether it runs before or behind a barrier: it computes from registers and constants alone.
+/// Whether its position relative to a barrier is unobservable: it computes from registers and constants alone.
 bool isInvisible(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   for (const Flag flag : {Flag::Load, Flag::Volatile, Flag::Convergent})
@@ -47,7 +48,7 @@ bool isInvisible(const Instr& instr) {
   return isRemovable(instr);
 }
 
-/// Touches no memory, and lanes that are together stay so.
+/// Whether the instruction accesses no memory and does not make lanes diverge.
 bool keepsLanesTogether(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   return isInvisible(instr) || (row.has(Flag::Convergent) && isRemovable(instr) && !row.has(Flag::Load) &&
@@ -72,7 +73,7 @@ class Removal {
   }
 
  private:
-  /// Barriers of one number one after the other, the first of which stays.
+  /// Two consecutive barriers of one number, the first of which is kept.
   struct Pair {
     Instr* first;
     Instr* second;
@@ -122,7 +123,7 @@ class Removal {
     }
   }
 
-  /// The barrier that all come from, with nothing behind it but straight code.
+  /// The barrier that all predecessors end with, followed only by straight-line code.
   Instr* barrierInFront(const Block& block) const {
     const auto predecessors = cfg_.predecessors(block.id);
     if (predecessors.size() != 1 || cfg_.successors(predecessors[0]).size() != 1) return nullptr;
@@ -137,7 +138,7 @@ class Removal {
   // --- warps
 
   bool waitForTheSame(const Instr& a, const Instr& b) const {
-    // Where lanes with other masks are still there, EXCLUSIVE sends them away.
+    // EXCLUSIVE releases lanes that wait with other masks.
     if (isExclusiveSync(b) && !isExclusiveSync(a)) return false;
     const auto known = [&](const Instr& sync) -> std::optional<std::uint32_t> {
       return sync.op == Op::WARPSYNC_ALL ? ~0u : rewriter_.constantOf(sync.op_(1).value());
@@ -149,7 +150,8 @@ class Removal {
 
   // --- fences
 
-  /// A fence of at least the scope and kind of the other, and all that follows that one has followed it already.
+  /// Whether `first` is a fence of at least the scope and kind of the other, and is followed by everything that follows
+  /// the other.
   static bool implies(const Instr& first, const Instr& second) {
     const auto kind = [](const Instr& i) { return isa::getMod(i.op, i.mods, isa::Mod::Fence); };
     const auto scope = [](const Instr& i) { return isa::getMod(i.op, i.mods, isa::Mod::Scope); };
@@ -174,8 +176,9 @@ class Removal {
 
   // --- barriers
 
-  /// Barriers pair up in the order in which threads come to them, wherever those stand: to take one away from some
-  /// threads makes their next one meet another of the others. So all threads must come to all barriers alike.
+  /// Threads match at barriers in the order in which they arrive, regardless of where the barriers are. Removing one
+  /// for some threads would make their next barrier match a different one of the others. So all threads must come to
+  /// all barriers alike.
   void removeBarriers() {
     if (pairs_.empty()) return;
     const char* why = whyNotAlike();
@@ -213,7 +216,7 @@ class Removal {
   std::vector<Instr*> doomed_;
 };
 
-/// Most functions have nothing to remove, and need no analysis.
+/// Whether there is anything to remove. Most functions have nothing and need no analysis.
 bool synchronizes(const ori::Function& function) {
   return function.everHad(Op::BAR_SYNC) || function.everHad(Op::MEMBAR) || function.everHad(Op::WARPSYNC) ||
          function.everHad(Op::WARPSYNC_ALL);
@@ -221,10 +224,10 @@ bool synchronizes(const ori::Function& function) {
 
 } // namespace
 
-/// Phase 26. Waiting again where nothing has happened since the last time: barriers of the whole block with neither
-/// accesses nor fences between them, where all threads come to all barriers alike; WARPSYNCs for the same lanes; fences
-/// behind fences as strong. A barrier orders more than memory, so what others could tell the time by (loads, clocks,
-/// shuffles) counts as an access.
+/// Phase 26. Removes synchronization that repeats an earlier one: barriers of the whole block with neither accesses nor
+/// fences between them, where all threads come to all barriers alike; WARPSYNCs for the same lanes; fences after
+/// equally strong fences. A barrier orders more than memory, so instructions through which other threads' progress is
+/// visible (loads, clocks, shuffles) count as accesses.
 bool oriRemoveRedundantBarriers(ori::Function& function, PhaseContext& context) {
   return synchronizes(function) && Removal(function, context).run();
 }

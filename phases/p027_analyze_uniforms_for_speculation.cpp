@@ -17,9 +17,9 @@ const char* obstacle(const ori::Instr& instr) {
 
 } // namespace
 
-/// Phase 27. Which constant loads may run on ways on which the program would not have come to them. The answer depends
-/// on the instruction alone (phases/speculation.h), so that phases 28, 56 and 63 ask for it anew instead of trusting a
-/// mark that something in between may have outdated; here it is reported. Changes nothing.
+/// Phase 27. Reports which constant loads may run speculatively. The answer depends on the instruction alone
+/// (phases/speculation.h), so phases 28, 56 and 63 query it again instead of relying on a mark that may be outdated.
+/// Changes nothing.
 bool analyzeUniformsForSpeculation(ori::Function& function, PhaseContext& context) {
   if (!context.remarks.wanted()) return false;
   for (const ori::Block* block : function.layout())

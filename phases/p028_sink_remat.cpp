@@ -19,9 +19,9 @@ using ori::kNoId;
 
 namespace {
 
-/// So often an instruction may be written down for readers on several sides.
+/// The most copies of an instruction, for readers on several sides.
 constexpr std::size_t kMostCopies = 4;
-/// So many constants must be sunk past an exit of some lanes. Those that go on wait for the first of them.
+/// The fewest constants that are sunk past an exit of some lanes. The remaining lanes wait for the first of them.
 constexpr unsigned kFewestPastExit = 4;
 
 class Sinker {
@@ -33,7 +33,7 @@ class Sinker {
   bool run() {
     bool changed = false;
     sinksBehindLoops_ = !loops_.all().empty() && isShortOfRegisters();
-    // Readers first: what feeds a sunken instruction may follow it.
+    // Readers first: the producers of a sunk instruction may follow it.
     const auto order = cfg_.reversePostOrder();
     for (std::size_t i = order.size(); i-- > 0;) {
       Block* block = function_.block(order[i]);
@@ -49,9 +49,9 @@ class Sinker {
   }
 
  private:
-  /// Readers that lie on one side of the block that computes what they read.
+  /// The readers on one side of the block that computes what they read.
   struct Side {
-    BlockId entry = kNoId; ///< the side begins here: the dominator tree's child of that block
+    BlockId entry = kNoId; ///< where the side begins: a dominator tree child of that block
     BlockId to = kNoId;    ///< where the value is computed for them
     std::vector<ori::Operand*> readers;
   };
@@ -74,12 +74,12 @@ class Sinker {
     if (!result || !function_.singleDef(result->reg) || result->width != function_.vreg(result->reg).width)
       return false;
     std::vector<Side> sides;
-    if (!findSides(*instr.block, result->reg, sides)) return false; // nobody reads it, or it is read right here
-    // Sources that live on instead of the result would take more registers than it.
+    if (!findSides(*instr.block, result->reg, sides)) return false; // no readers, or readers in this block
+    // Sources that stay live instead of the result would take more registers than it.
     const char* kMoreLive = "its sources would stay live and need more registers than its result";
     if (!sinksBehindLoops_ && longerLives(sources, sides) > result->width) return refuse(instr, kMoreLive);
     if (sides.size() > kMostCopies) return refuse(instr, "too many branch arms use it");
-    // A constant can be loaded for the warp wherever some of it is.
+    // A constant can be loaded for the warp even where only some of its lanes are active.
     if (!divergence_) divergence_ = &function_.analyses().divergence();
     const bool isForWarp = divergence_->isUniformBlock(instr.block->id) && !divergence_->isDivergent(result->reg) &&
                            !isSafeConstantLoad(instr);
@@ -102,14 +102,14 @@ class Sinker {
     return false;
   }
 
-  /// Lanes may go on to several blocks, or leave the program while others go on.
+  /// Whether lanes may diverge, or leave the program while others continue.
   bool hasSeveralWaysOut(const Block& block) const { return cfg_.successors(block.id).size() > 1 || passesExit_; }
 
   static bool endsWithGuardedExit(const Block& block) {
     return block.last && block.last->op == isa::Op::EXIT && block.last->isGuarded();
   }
 
-  /// Behind an exit of some lanes, a few constants would arrive later, and spare too little.
+  /// After an exit of some lanes, a few constants would arrive later and save too little.
   bool isWorthPassingExit(const Block& block) const {
     unsigned constants = 0;
     for (const Instr& instr : block) {
@@ -120,7 +120,7 @@ class Sinker {
     return constants >= kFewestPastExit;
   }
 
-  /// Groups the readers by the sides of `from`; false when there are none, or one stands in `from` itself.
+  /// Groups the readers by the sides of `from`; false when there are none, or one is in `from` itself.
   bool findSides(const Block& from, ori::VRegId value, std::vector<Side>& sides) const {
     bool areAllBelow = true;
     function_.forEachUse(value, [&](ori::Operand& use) {
@@ -138,8 +138,9 @@ class Sinker {
     return areAllBelow && !sides.empty();
   }
 
-  /// Chooses the block of a side; null, or why there is none. Not into loops, nor where the warp could not compute the
-  /// value once any more. Of several sides none may lie behind another, or some way would compute the value twice.
+  /// Chooses the block of a side and returns null, or returns why there is none. A value is not sunk into loops, nor to
+  /// a place where the warp could not compute it once any more. Of several sides none may follow another, or some path
+  /// would compute the value twice.
   const char* place(const Block& from, Side& side, bool isForWarp, bool isOneOfMany) const {
     if (isOneOfMany && cfg_.predecessors(side.entry).size() != 1)
       return "it is used in a branch arm and after the join";
@@ -152,14 +153,14 @@ class Sinker {
     }
     if (side.to == from.id)
       return isLoop ? "it is used in a loop" : "a warp-uniform value would be computed in divergent control flow";
-    // A block that is run whenever this one is gains nothing, but for the loops that lie between.
+    // A block that runs whenever this one does gains nothing, unless there are loops in between.
     if (sinksBehindLoops_ && !isOneOfMany && livesThroughLoop(side.readers.front()->reg, from.id, side.to))
       return nullptr;
     if (!hasSeveralWaysOut(from)) return "there is no loop between definition and use";
     return cfg_.predecessors(side.to).size() == 1 ? nullptr : "several paths reach its use";
   }
 
-  /// Whether the value lives through a loop that contains neither of two blocks.
+  /// Whether the value is live through a loop that contains neither of two blocks.
   bool livesThroughLoop(ori::VRegId value, BlockId from, BlockId to) const {
     if (value >= knownRegisters_) return false;
     const ori::CompId part = liveness_->components().of(value, 0);
@@ -169,7 +170,7 @@ class Sinker {
     });
   }
 
-  /// The widths of the sources that do not live anyway where the readers are.
+  /// The widths of the sources that are not live at the readers otherwise.
   unsigned longerLives(const std::vector<const ori::Operand*>& sources, const std::vector<Side>& sides) const {
     unsigned sum = 0;
     for (const ori::Operand* source : sources) {
@@ -180,8 +181,8 @@ class Sinker {
     return sum;
   }
 
-  /// Whether fewer warps fit on a multiprocessor than would with the fewest registers. What is sunk behind a loop
-  /// delays those who wait for it there, and gains nothing else.
+  /// Whether fewer warps fit on a multiprocessor than at the lowest register need. Sinking past a loop delays the
+  /// readers there and gains only registers.
   bool isShortOfRegisters() {
     liveness_ = &function_.analyses().liveness();
     knownRegisters_ = function_.vregCount();
@@ -190,7 +191,7 @@ class Sinker {
     return !classes.ends().empty() && live > classes.ends().front();
   }
 
-  /// Whether some way out of `from` computes the value on no side.
+  /// Whether some path from `from` computes the value on no side.
   bool isSpared(const Block& from, const std::vector<Side>& sides) const {
     const auto& next = cfg_.successors(from.id);
     return std::any_of(next.begin(), next.end(), [&](BlockId id) {
@@ -198,7 +199,7 @@ class Sinker {
     });
   }
 
-  /// Computes the value once more, for the readers of a side.
+  /// Recomputes the value for the readers of a side.
   void remake(const Instr& instr, const Side& side) {
     std::vector<isa::Operand> operands;
     isa::Operand copy;
@@ -226,24 +227,24 @@ class Sinker {
   ori::Function& function_;
   PhaseContext& context_;
   const ori::Cfg& cfg_;
-  const ori::Divergence* divergence_ = nullptr; ///< as it was at first
+  const ori::Divergence* divergence_ = nullptr; ///< of the original code
   const ori::DomTree& dominators_;
   const ori::Loops& loops_;
   bool sinksBehindLoops_ = false;
-  bool passesExit_ = false;                 ///< from the block that is looked at
+  bool passesExit_ = false;                 ///< for the current block
   std::size_t knownRegisters_ = 0;          ///< to `liveness_`
-  const ori::Liveness* liveness_ = nullptr; ///< where values may sink behind loops; as it was at first
+  const ori::Liveness* liveness_ = nullptr; ///< for sinking values past loops; of the original code
 };
 
 } // namespace
 
-/// Phase 28. What only some ways out of a branch read is computed there, constant loads that phase 27 calls safe
-/// included: who goes another way saves the instruction and the register. Readers on several sides get an instruction
-/// each, as long as no way runs two of them and some way none. An exit of some lanes is a way out, too, if several
-/// constants can be sunk past it. What is read behind a loop only is computed there where registers cost warps. Sources
-/// must not take more registers on the way than the result, nothing sinks into a loop, and what the warp may compute
-/// once (phase 74) stays where it can, but for constants. Values that are cheap to make again are recognised by the
-/// allocator when it runs out of registers (RegAllocRematEnable). Knob SinkRematEnable: 0 leaves all where it is.
+/// Phase 28. Sinks values that only some successors of a branch read, including constant loads that phase 27 calls
+/// safe. The other paths save the instruction and the register. Readers on several sides get an instruction each, if no
+/// path runs two of them and some path none. An exit of some lanes is a way out, too, if several constants can be sunk
+/// past it. Values that are read only after a loop are computed there where registers cost warps. Sources must not take
+/// more registers on the way than the result, and nothing sinks into a loop. Values that the warp may compute once
+/// (phase 74) are not sunk where that would end, except for constants. The allocator recognizes values that are cheap
+/// to rematerialize when it runs out of registers (RegAllocRematEnable). Knob SinkRematEnable: 0 disables the phase.
 bool sinkRemat(ori::Function& function, PhaseContext& context) {
   return context.knobs.enabled(Knob::SinkRematEnable) && Sinker(function, context).run();
 }

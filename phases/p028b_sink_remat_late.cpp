@@ -22,10 +22,10 @@ using ori::VRegId;
 
 namespace {
 
-/// So many issue slots that those spare who go another way are worth one cycle of those who wait for the values.
+/// Issue slots saved on the other paths that are worth one cycle of waiting for the values.
 constexpr double kSlotsPerCycle = 1.0;
 
-/// Instructions of one block that can be computed behind one way out of it, in the order of the block.
+/// Instructions of one block that can be computed after one way out of it, in block order.
 struct Chain {
   std::vector<Instr*> instrs;
   BlockId to = ori::kNoId;
@@ -42,7 +42,7 @@ class ChainSinker {
 
   bool run() {
     bool changed = false;
-    // From above: what has sunk into a block may sink on from there.
+    // Top down: instructions that sank into a block may sink further from there.
     for (BlockId id : cfg_.reversePostOrder())
       for (BlockId to : waysOut(id))
         changed |= sink(*function_.block(id), to);
@@ -50,7 +50,7 @@ class ChainSinker {
   }
 
  private:
-  /// Blocks that are reached from this one only, by a part of the lanes or sometimes.
+  /// Blocks that are reached from this one only, by some of the lanes or on some executions.
   std::vector<BlockId> waysOut(BlockId id) const {
     const Block& block = *function_.block(id);
     const auto next = cfg_.successors(id);
@@ -82,7 +82,7 @@ class ChainSinker {
 
   // --- what can move
 
-  /// All instructions whose results are read behind `to`, or by others of them.
+  /// All instructions whose results are read only from `to` on, or by others of them.
   std::vector<Instr*> movable(const Block& from, BlockId to) const {
     std::set<const Instr*> members;
     std::vector<Instr*> found;
@@ -120,7 +120,7 @@ class ChainSinker {
       hasResult = true;
       isUniform = isUniform && !divergence().isDivergent(o.reg);
     }
-    return hasResult && !isUniform; // what the warp may compute once (phase 74) stays where it can
+    return hasResult && !isUniform; // values that the warp may compute once (phase 74) are not moved from where it can
   }
 
   bool isReadBehind(const Instr& instr, const std::set<const Instr*>& members, BlockId to) const {
@@ -137,7 +137,7 @@ class ChainSinker {
     return isRead && areAllBehind;
   }
 
-  /// The parts that share no value.
+  /// Splits a chain into parts that share no value.
   std::vector<Chain> partsOf(const Chain& all) const {
     std::map<const Instr*, std::size_t> part;
     for (std::size_t i = 0; i < all.instrs.size(); ++i)
@@ -167,8 +167,9 @@ class ChainSinker {
     return result;
   }
 
-  /// Those of a chain whose operands arrive when it is decided already who goes where. The branch would wait for them,
-  /// and nobody has them earlier for it. What they wait for, such as a load, is under way while the branch is decided.
+  /// The part of a chain whose operands arrive after the branch is decided. Computing it before the branch delays the
+  /// branch, and makes no value available earlier. Its operands, such as loads, are in flight while the branch is
+  /// decided.
   Chain lateOf(const Block& from, const Chain& chain) const {
     Times ready;
     std::map<const Instr*, unsigned> starts;
@@ -183,7 +184,7 @@ class ChainSinker {
     return late;
   }
 
-  // --- what it gains
+  // --- gain
 
   void measure() {
     liveness_ = function_.analyses().liveness();
@@ -197,7 +198,7 @@ class ChainSinker {
     if (loops_.depth(chain.to) < loops_.depth(from.id)) return true;
     Times ready;
     unsigned slots = 0, moved = 0;
-    unsigned started = 0, startedOthers = 0; // when the last instruction has its operands; without the chain
+    unsigned started = 0, startedOthers = 0; // when the last instruction has its operands; the same without the chain
     for (const Instr& instr : from) {
       if (&instr == from.last) break;
       const unsigned start = startOf(instr, ready);
@@ -209,11 +210,11 @@ class ChainSinker {
         startedOthers = std::max(startedOthers, start);
       arrive(instr, start, ready);
     }
-    // Instructions are issued in order: the branch waits for what those in front of it wait for.
+    // Instructions issue in order: the branch waits for the operands of those before it.
     const unsigned decided = startOf(*from.last, ready);
     const unsigned before = std::max({decided, slots, started});
     const unsigned after = std::max({decided, slots - moved, startedOthers});
-    // Behind the branch, with the values above it, and with them there.
+    // After the branch: `above` with the values computed before it, `below` with the chain computed in the target.
     Times above, below;
     for (const auto& [reg, time] : ready) {
       above[reg] = time - std::min(time, before);
@@ -224,11 +225,11 @@ class ChainSinker {
     const std::vector<BlockId> path = pathOf(chain);
     const unsigned stay = before + lengthOf(path, above, 0), wait = after + lengthOf(path, below, moved);
     if (wait <= stay || moved >= kSlotsPerCycle * (wait - stay)) return true;
-    // The other way of a branch begins earlier.
+    // The other successor of a branch begins earlier.
     return from.last->op == isa::Op::BRA && before - after >= wait - stay;
   }
 
-  /// The later of what an instruction waits for.
+  /// The time at which the last operand of an instruction is ready.
   static unsigned startOf(const Instr& instr, const Times& ready) {
     unsigned start = 0;
     const auto wait = [&](const ori::Operand& o) {
@@ -247,8 +248,8 @@ class ChainSinker {
       if (o.isDef && o.isVirtual()) ready[o.reg] = std::max(ready[o.reg], start + latency);
   }
 
-  /// Where the chain goes, and the block behind that reads it, if the first does not: a loop, say, after the block in
-  /// front of it. A single instruction, mostly a constant, is hidden by the others there.
+  /// The chain's target block, followed by the next block if the first does not read the chain, such as a loop after
+  /// its preheader. A single instruction, mostly a constant, is hidden by the others of its block.
   std::vector<BlockId> pathOf(const Chain& chain) const {
     if (chain.instrs.size() == 1) return {chain.to};
     std::set<BlockId> readers;
@@ -265,7 +266,7 @@ class ChainSinker {
     return path;
   }
 
-  /// Cycles until the last instruction of these blocks is issued, with so many slots taken before.
+  /// Cycles until the last instruction of these blocks issues, with `taken` issue slots used before.
   unsigned lengthOf(const std::vector<BlockId>& path, Times ready, unsigned taken) const {
     unsigned last = 0;
     for (BlockId id : path)
@@ -279,7 +280,7 @@ class ChainSinker {
     return std::max(last, taken);
   }
 
-  /// Whether what the chain reads takes no more registers on the way than what it makes, or none that cost warps.
+  /// Whether the chain's operands take no more registers on the way than its results, or none that cost warps.
   bool hasRegisters(const Block& from, const Chain& chain, const std::set<const Instr*>& members) const {
     const ori::Components& components = liveness_->components();
     std::set<ori::CompId> read, made;
@@ -305,7 +306,7 @@ class ChainSinker {
     return here <= most || here <= classes_->end(most);
   }
 
-  // --- the change
+  // --- transformation
 
   bool move(const Block& from, const Chain& chain) {
     Block* to = function_.block(chain.to);
@@ -332,22 +333,22 @@ class ChainSinker {
   ori::Function& function_;
   PhaseContext& context_;
   const ori::Cfg& cfg_;
-  mutable const ori::Divergence* divergence_ = nullptr; ///< as it was at first
+  mutable const ori::Divergence* divergence_ = nullptr; ///< of the original code
   const ori::DomTree& dominators_;
   const ori::Loops& loops_;
-  std::optional<ori::Liveness> liveness_; ///< once something can move
+  std::optional<ori::Liveness> liveness_; ///< set once something can move
   std::optional<ori::RegisterPressure> pressure_;
   std::optional<OccupancyClasses> classes_;
 };
 
 } // namespace
 
-/// Phase 28b. Chains of instructions whose results are read behind one way out of a block only sink there: behind an
-/// exit of some lanes, into an arm of a branch, out of a loop. They do where those who go the other way spare more
-/// issue slots than the others wait longer, by the longest paths of both blocks, and where what they read takes no more
-/// registers than what they make, or none that cost warps. Of a chain that would be missed below, that part sinks which
-/// starts later than the branch. Phase 28 has moved single instructions, before branches became selects. Knob
-/// SinkRematEnable: 0 leaves all where it is.
+/// Phase 28b. Sinks chains of instructions whose results are read only after one way out of a block: after an exit of
+/// some lanes, into an arm of a branch, out of a loop. A chain sinks where the other path saves more issue slots than
+/// this one waits longer, by the longest paths of both blocks. Also, its operands must take no more registers than its
+/// results, or none that cost warps. If sinking the whole chain would cost too much time below, the part that starts
+/// later than the branch sinks. Phase 28 has moved single instructions, before branches became selects. Knob
+/// SinkRematEnable: 0 disables the phase.
 bool sinkRematLate(ori::Function& function, PhaseContext& context) {
   return context.knobs.enabled(Knob::SinkRematEnable) && ChainSinker(function, context).run();
 }

@@ -29,7 +29,7 @@ std::optional<Choice> choiceOf(const Instr& instr) {
   return Choice{instr.op_(1).value(), instr.op_(2).value(), instr.op_(3).value()};
 }
 
-/// A comparison of integers that says nothing besides.
+/// A comparison of integers that is not combined with another condition.
 struct Comparison {
   Operand a, b;
   isa::ICmp order;
@@ -52,7 +52,7 @@ class Replacer {
     for (ori::Block* block : function_.layout())
       for (Instr& instr : *block)
         changed |= replace(instr);
-    // What the choices were made of may have no reader any more.
+    // The operands of the choices may have become dead.
     if (changed) rewriter_.run(RuleTable({}), 1);
     return changed;
   }
@@ -65,7 +65,7 @@ class Replacer {
     return (instr.op == Op::IADD3 || instr.op == Op::IADD3_X) && !instr.isGuarded() && addChoice(instr);
   }
 
-  /// What a condition compares, as it stands: a negated one is the opposite comparison.
+  /// The comparison that defines a condition. A negated condition gives the opposite comparison.
   std::optional<Comparison> comparisonOf(const Operand& condition) const {
     const Instr* compare = rewriter_.producer(plain(condition), Op::ISETP);
     if (!compare || compare->isGuarded()) return std::nullopt;
@@ -78,7 +78,7 @@ class Replacer {
                       isa::modAs<isa::IntType>(*compare, Mod::Type) == isa::IntType::S32};
   }
 
-  /// The same word: the same register, which keeps its value, or the same number.
+  /// Whether both are the same word: the same unchanged register, or the same number.
   bool isSame(const Operand& a, const Operand& b) const {
     if (const auto number = rewriter_.constantOf(a)) return rewriter_.constantOf(b) == number;
     return a == b && rewriter_.isStable(a);
@@ -93,7 +93,7 @@ class Replacer {
   static bool isSmaller(isa::ICmp order) { return order == isa::ICmp::LT || order == isa::ICmp::LE; }
   static bool isLarger(isa::ICmp order) { return order == isa::ICmp::GT || order == isa::ICmp::GE; }
 
-  /// The limit up to which (from which on) `order` to `number` holds, as a number of the comparison's kind.
+  /// The limit up to which (from which on) `order` to `number` holds, in the comparison's signedness.
   static std::int64_t limit(isa::ICmp order, std::uint32_t number, bool isSigned) {
     const std::int64_t value = asNumber(number, isSigned);
     return order == isa::ICmp::LT ? value - 1 : order == isa::ICmp::GT ? value + 1 : value;
@@ -102,7 +102,7 @@ class Replacer {
     return isSigned ? static_cast<std::int32_t>(bits) : static_cast<std::int64_t>(bits);
   }
 
-  /// a < b ? a : b and its kind; x < 11 ? x : 10, too.
+  /// Matches a < b ? a : b and variants; also x < 11 ? x : 10.
   bool chooseSmaller(Instr& instr, const Choice& choice) {
     const auto compared = comparisonOf(choice.condition);
     if (!compared || (!isSmaller(compared->order) && !isLarger(compared->order))) return false;
@@ -110,7 +110,7 @@ class Replacer {
     if (isSame(choice.yes, compared->b) && isSame(choice.no, compared->a)) {
       isMinimum = !isMinimum;
     } else if (!isSame(choice.yes, compared->a) || !isSame(choice.no, compared->b)) {
-      // One of the two is a number next to that of the comparison.
+      // One of the two values is a number adjacent to that of the comparison.
       const auto number = rewriter_.constantOf(compared->b);
       const bool choosesValue = isSame(choice.yes, compared->a);
       const Operand& rest = choosesValue ? choice.no : choice.yes;
@@ -128,7 +128,7 @@ class Replacer {
     return true;
   }
 
-  /// FMNMX for a select between an f32 and the constant that it is compared with.
+  /// Operands of an FMNMX that replaces a select between an f32 and the constant that it is compared with.
   struct FloatClamp {
     Operand value;
     std::uint32_t bound = 0;
@@ -136,7 +136,7 @@ class Replacer {
     bool keepsNan = false; ///< the result is `value`, not `bound`, if `value` is NaN
   };
 
-  /// x < 1.0 ? 1.0 : x and its kind. The two zeros are equal when they are compared, but not for FMNMX.
+  /// Matches x < 1.0 ? 1.0 : x and variants. The two zeros compare equal, but FMNMX distinguishes them.
   std::optional<FloatClamp> clampOf(const Choice& choice) const {
     const Instr* compare = rewriter_.producer(plain(choice.condition), Op::FSETP);
     if (!compare || compare->isGuarded()) return std::nullopt;
@@ -153,7 +153,7 @@ class Replacer {
     const bool takesValue = isSame(choice.yes, value) && rewriter_.constantOf(choice.no) == bound;
     if (!takesValue && (!isSame(choice.no, value) || rewriter_.constantOf(choice.yes) != bound)) return std::nullopt;
     const bool isInverted = choice.condition.inverted();
-    // With the condition as it is compared: which operand it selects.
+    // Which operand the condition, as compared, selects.
     const bool valueIfTrue = takesValue != isInverted;
     bool isLess = false, holdsIfEqual = false, holdsForNan = false;
     switch (isa::modAs<isa::FCmp>(*compare, Mod::Cmp)) {
@@ -174,8 +174,8 @@ class Replacer {
     return clamp;
   }
 
-  /// A select copies the bits of a NaN, and FMNMX gives the canonical NaN: where the bits may differ, all uses must be
-  /// operations that take one NaN for another.
+  /// A select copies the bits of a NaN; FMNMX returns the canonical NaN. Where the bits may differ, all uses must be
+  /// operations that treat all NaNs alike.
   bool mayChangeNan(const Instr& instr, const Operand& value, unsigned depth = 0) const {
     const Definition made = rewriter_.definition(value);
     if (made && computesFloat(made.instr->op)) return true;
@@ -211,7 +211,7 @@ class Replacer {
     return true;
   }
 
-  /// x >= y ? x - y : x, of unsigned numbers: where x is smaller, the difference wraps around to more than x.
+  /// Matches x >= y ? x - y : x for unsigned numbers: where x is smaller, the difference wraps around to more than x.
   bool chooseRemainder(Instr& instr, const Choice& choice) {
     const auto compared = comparisonOf(choice.condition);
     if (!compared || compared->isSigned) return false;
@@ -236,7 +236,7 @@ class Replacer {
     return true;
   }
 
-  /// -y, where y is what was compared with; a number for a number.
+  /// Whether `term` is -y, where y is the compared value, a number or a register.
   bool isNegative(const Operand& term, const Operand& y) const {
     if (term.neg()) {
       Operand positive = term;
@@ -244,7 +244,7 @@ class Replacer {
       return isSame(positive, y);
     }
     const auto a = rewriter_.constantOf(term), b = rewriter_.constantOf(y);
-    // y = 0 would make no difference, and x the larger of two equal numbers.
+    // y = 0 would make no difference, and x would be the larger of two equal numbers.
     return a && b && *a == 0u - *b && *b != 0;
   }
 
@@ -259,7 +259,7 @@ class Replacer {
     return sum && !sum->isGuarded() && isUnused(sum->op_(1).value()) && isUnused(sum->op_(2).value()) ? sum : nullptr;
   }
 
-  /// x + 1 where the condition holds, else x: the condition is a carry. Likewise x - 1.
+  /// x + 1 where the condition holds, else x: the condition becomes a carry. Likewise x - 1.
   bool addCondition(Instr& instr, const Choice& choice) {
     for (const bool isOnYes : {true, false}) {
       const Operand &sum = isOnYes ? choice.yes : choice.no, &value = isOnYes ? choice.no : choice.yes;
@@ -275,7 +275,7 @@ class Replacer {
     return false;
   }
 
-  /// The number that a sum adds to a value; nothing when it is another sum.
+  /// The number that a sum adds to a value; nothing when the sum has another form.
   std::optional<std::uint32_t> stepFrom(const Instr& add, const Operand& value) const {
     std::uint32_t step = 0;
     bool hasValue = false;
@@ -291,7 +291,8 @@ class Replacer {
     return hasValue ? std::optional(step) : std::nullopt;
   }
 
-  /// The sum of two words, and one more (one less) where the condition holds: one less is all bits and the opposite.
+  /// Emits the sum of two words, plus (or minus) one where the condition holds. Minus one is plus all ones and the
+  /// inverted carry.
   void addCarry(Instr& instr, const Operand& a, const Operand& b, bool isMore, const Operand& condition) {
     const Operand result = instr.op_(0).value();
     if (isMore)
@@ -303,7 +304,7 @@ class Replacer {
           {result, Operand::pt(), Operand::pt(), a, Operand::immediate(-1), b, condition.notted(), kNever});
   }
 
-  /// The carries that a sum has room for besides those that it takes; those.
+  /// The carries into a sum.
   static std::vector<Operand> carriesOf(const Instr& sum) {
     std::vector<Operand> carries;
     for (unsigned i = 6; sum.op == Op::IADD3_X && i < 8; ++i)
@@ -311,8 +312,8 @@ class Replacer {
     return carries;
   }
 
-  /// A sum with a choice between 0 and 1, or 0 and -1, that nobody else reads. A sum that has carries out takes one
-  /// more carry, but not one less.
+  /// Folds a choice between 0 and 1, or 0 and -1, into the sum that is its only user. A sum with carries out takes one
+  /// more carry in, but not a borrow.
   bool addChoice(Instr& instr) {
     const bool hasCarryOut = !isUnused(instr.op_(1).value());
     const std::vector<Operand> carries = carriesOf(instr);
@@ -330,12 +331,12 @@ class Replacer {
       const std::uint32_t step = isTaken ? 0u - (*yes | *no) : *yes | *no;
       if (step != 1 && step != ~0u) continue;
       if (step != 1 && (hasCarryOut || !carries.empty())) continue;
-      // The negation of a term is a carry, too.
+      // The negation of a term uses a carry, too.
       if (hasCarryOut && isTaken) continue;
       Operand rest[2];
       for (unsigned k = 3, n = 0; k < 6; ++k)
         if (k != i) rest[n++] = instr.op_(k).value();
-      // The register first; what the sum is taken of cannot be negated beside a carry.
+      // The register comes first; the subtrahend cannot be negated together with a carry.
       if (!rest[0].isReg(File::R) || rest[0].isZeroReg()) std::swap(rest[0], rest[1]);
       if (!rest[0].isReg(File::R) || rest[0].neg() || rest[1].neg()) continue;
       if (step != 1 && !rest[1].isReg(File::R)) continue;
@@ -352,7 +353,7 @@ class Replacer {
     return false;
   }
 
-  /// x < 0 ? -x : x.
+  /// Matches x < 0 ? -x : x.
   bool magnitude(Instr& instr, const Choice& choice) {
     const auto compared = comparisonOf(choice.condition);
     if (!compared || !compared->isSigned) return false;
@@ -378,7 +379,7 @@ class Replacer {
     return true;
   }
 
-  /// A number may stand in the second place only: there it needs no register.
+  /// Moves a number to the second source, which needs no register for it.
   bool swapConstant(Instr& instr, const Choice& choice) {
     if (!choice.yes.isReg(File::R) || !choice.yes.isVirtual() || !choice.no.isReg(File::R)) return false;
     const auto number = rewriter_.constantOf(choice.yes);
@@ -396,7 +397,7 @@ class Replacer {
   const Op minMax_;
 };
 
-/// Most functions have no choices to replace, and need no look at their definitions.
+/// Whether there are choices to replace. Most functions have none and need no definitions analysis.
 bool hasSelects(const ori::Function& function) {
   if (!function.everHad(Op::SEL)) return false;
   for (const ori::Block* block : function.layout())
@@ -407,10 +408,10 @@ bool hasSelects(const ori::Function& function) {
 
 } // namespace
 
-/// Phase 31. Comparisons and choices, which phase 63 and the expansion of divisions leave behind, become the operations
-/// that they spell: minimum, maximum, magnitude, the last step of a remainder, and sums that take a condition as their
-/// carry (x + 1 or x; a count of what holds). A choice that others share its comparison with stays where nothing would
-/// be saved.
+/// Phase 31. Replaces comparisons and selects, which phase 63 and the expansion of divisions produce, by single
+/// operations: minimum, maximum, absolute value, the last step of a remainder, and sums that take a condition as their
+/// carry (x + 1 or x; counting conditions). A select whose comparison has other users is kept where nothing would be
+/// saved.
 bool oriLinearReplacement(ori::Function& function, PhaseContext& context) {
   return function.ssa && hasSelects(function) && Replacer(function, context).run();
 }

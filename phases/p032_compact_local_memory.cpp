@@ -17,7 +17,7 @@ using ori::Instr;
 namespace {
 
 constexpr std::uint32_t kWordBytes = 4;
-/// More are not looked at: the sets would get too large.
+/// Frames with more words are skipped: the sets would get too large.
 constexpr std::size_t kMostWords = 1 << 14;
 
 /// A set of small numbers.
@@ -29,7 +29,7 @@ class Bits {
     const std::uint64_t bit = std::uint64_t{1} << (i % 64);
     words_[i / 64] = value ? words_[i / 64] | bit : words_[i / 64] & ~bit;
   }
-  /// True if there were others.
+  /// Adds the others. Returns whether any of them are new.
   bool add(const Bits& others) {
     bool isMore = false;
     for (std::size_t i = 0; i < words_.size(); ++i) {
@@ -44,7 +44,7 @@ class Bits {
   std::vector<std::uint64_t> words_;
 };
 
-/// The accesses to objects of the frame whose addresses can all be followed, block by block.
+/// The accesses to frame objects all of whose addresses can be followed, block by block.
 class FrameAccesses {
  public:
   FrameAccesses(ori::Function& function, const PhaseContext& context)
@@ -75,7 +75,7 @@ class FrameAccesses {
     for (std::size_t w = from; w < to; ++w)
       f(w);
   }
-  /// Nothing is left of what stood in the words before.
+  /// Whether the access overwrites all previous contents of its words.
   static bool overwrites(const FrameAccess& a) {
     return a.isStore && a.isExact && !a.instr->isGuarded() && a.offset % kWordBytes == 0 && a.bytes % kWordBytes == 0;
   }
@@ -89,7 +89,7 @@ class FrameAccesses {
   std::vector<std::vector<FrameAccess>> byBlock_;
 };
 
-/// Removes stores that nobody reads. Returns how many.
+/// Removes stores that are never read. Returns how many.
 unsigned removeDeadStores(const FrameAccesses& accesses) {
   const ori::Cfg& cfg = accesses.cfg();
   std::vector<Bits> liveIn(cfg.idCount(), Bits(accesses.words()));
@@ -103,7 +103,7 @@ unsigned removeDeadStores(const FrameAccesses& accesses) {
       }
       bool isRead = false;
       accesses.forEachWord(a, [&](std::size_t w) { isRead |= live.has(w); });
-      // A store by an address that may be elsewhere stays.
+      // A store whose address may be elsewhere is kept.
       if (!isRead && dead && (a.isExact || a.isSure)) dead->push_back(a.instr);
       if (FrameAccesses::overwrites(a)) accesses.forEachWord(a, [&](std::size_t w) { live.set(w, false); });
     }
@@ -129,13 +129,13 @@ unsigned removeDeadStores(const FrameAccesses& accesses) {
   return static_cast<unsigned>(dead.size());
 }
 
-/// Which objects hold something at the same time. An object holds something between a store and a load.
+/// Which objects are live at the same time. An object is live between a store and a load.
 class Interference {
  public:
   explicit Interference(const FrameAccesses& accesses)
       : accesses_(accesses), count_(accesses.function().frame.size()), apart_(count_, Bits(count_)) {
     const ori::Cfg& cfg = accesses.cfg();
-    // May have been written before, may be read later: by block, at its start and its end.
+    // Words that may have been written before, or may be read later: by block, at its start and its end.
     std::vector<Bits> written(cfg.idCount(), Bits(count_)), read(written);
     const auto order = cfg.reversePostOrder();
     for (bool changed = true; changed;) {
@@ -175,7 +175,7 @@ class Interference {
 
   void lookAt(ori::BlockId block, Bits written, const Bits& read) {
     const auto list = accesses_.in(block);
-    std::vector<Bits> later(list.size() + 1, read); // what is read behind each access
+    std::vector<Bits> later(list.size() + 1, read); // what is read after each access
     for (std::size_t i = list.size(); i-- > 0;) {
       later[i] = later[i + 1];
       if (!list[i].isStore) later[i].set(list[i].object, true);
@@ -188,7 +188,7 @@ class Interference {
     }
   }
 
-  /// All that hold something here are apart; so is what is written here, whether or not it is read.
+  /// All objects live here interfere; so do those written here, even if they are never read.
   void meet(const Bits& written, const Bits& read, std::size_t now) {
     std::vector<std::size_t> held;
     for (std::size_t i = 0; i < count_; ++i)
@@ -203,13 +203,13 @@ class Interference {
   std::vector<Bits> apart_;
 };
 
-/// A place of an object in the bytes of another one.
+/// The offset of an object within another object's bytes.
 struct Place {
   std::uint32_t object = 0;
   std::uint32_t offset = 0;
 };
 
-/// Lets objects share bytes that do not hold something at the same time. Returns how many bytes that saves.
+/// Lets objects that are not live at the same time share bytes. Returns how many bytes that saves.
 std::uint32_t pack(const FrameAccesses& accesses) {
   ori::Function& function = accesses.function();
   const Interference interference(accesses);
@@ -227,7 +227,7 @@ std::uint32_t pack(const FrameAccesses& accesses) {
     for (std::size_t h = 0; h < n && place[object].object == object; ++h) {
       const std::uint32_t host = order[h];
       if (place[host].object != host || interference.has(host, object)) continue;
-      // Behind those guests that are in use meanwhile.
+      // Place it after the guests that are live at the same time.
       std::uint32_t offset = 0;
       for (const std::uint32_t guest : guests[host])
         if (interference.has(guest, object))
@@ -256,9 +256,9 @@ std::uint32_t pack(const FrameAccesses& accesses) {
 
 } // namespace
 
-/// Phase 32, CompactLocalMemory. Stores to objects of the frame that nobody reads are removed; objects that do not hold
-/// something at the same time share bytes; what nobody names leaves the frame. All that only for objects whose
-/// addresses can be followed to all their uses (AddressFlow). It stands behind 37b, which leaves less in memory.
+/// Phase 32, CompactLocalMemory. Removes stores to frame objects that are never read, lets objects that are not live at
+/// the same time share bytes, and removes unused objects from the frame. Handles only objects whose addresses can be
+/// followed to all their uses (AddressFlow). Runs after 37b, which leaves less in memory.
 bool compactLocalMemory(ori::Function& function, PhaseContext& context) {
   if (function.frame.empty()) return false;
   unsigned stores = 0;
@@ -266,7 +266,7 @@ bool compactLocalMemory(ori::Function& function, PhaseContext& context) {
     const FrameAccesses accesses(function, context);
     if (accesses.words() <= kMostWords) stores = removeDeadStores(accesses);
   }
-  if (stores) oriPerformLiveDead(function, context); // what they stored
+  if (stores) oriPerformLiveDead(function, context); // the computation of stored values
   bool isChanged = dropUnnamedObjects(function) || stores != 0;
   std::uint32_t saved = 0;
   if (function.frame.size() > 1) {

@@ -25,29 +25,28 @@ using ori::LoopId;
 
 namespace {
 
-/// Nests deeper than this keep the invariants of their outermost loops.
+/// In deeper nests, the invariants of the outermost loops are kept.
 constexpr std::uint32_t kMostLevels = 8;
-/// What needs more instructions than this stays: each invariant is looked at with all that it needs.
+/// Longer chains are not hoisted: each invariant is examined with its whole chain.
 constexpr std::size_t kLongestChain = 64;
-/// Loads stay in loops that store in more places than this: each load is compared with each of them.
+/// Loads are not hoisted from loops with more stores than this: each load is compared with each store.
 constexpr std::size_t kMostStores = 32;
 
 /// What the two phases move.
 enum class Hoist {
   Loads,     ///< loads, with what their addresses need
-  Arithmetic ///< all that computes from its operands alone
+  Arithmetic ///< everything that computes from its operands alone
 };
 
 /// How the memory that a loop reads may change while it runs.
 struct LoopMemory {
   std::vector<MemoryAccess> stores;
-  /// Other threads' stores may come in between, or unknown code runs.
+  /// Other threads' stores may become visible meanwhile, or unknown code runs.
   bool isOrdered = false;
-  bool mayHaveWriters = false; ///< even of what is read only: what runs waits for another kernel, or is not known
+  bool mayHaveWriters = false; ///< even of read-only memory: the code waits for another kernel, or is unknown
 };
 
-/// Computes from its operands alone, the same each time, for each lane by itself, and cannot fault: it may run where it
-/// did not run before.
+/// Whether the instruction depends only on its operands, lane by lane, and cannot fault, so it may run speculatively.
 bool isPure(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   for (Flag flag : {Flag::Load, Flag::Volatile, Flag::Convergent, Flag::Uniform, Flag::UniformGuard, Flag::Variadic,
@@ -58,7 +57,7 @@ bool isPure(const Instr& instr) {
   return !instr.isGuarded() && isRemovable(instr) && instr.op != isa::Op::UNDEF && instr.op != isa::Op::PHI;
 }
 
-/// Reads memory as a program does that knows of no other threads, and does nothing else.
+/// Whether the instruction is a weak load (no ordering with other threads) and does nothing else.
 bool isWeakLoad(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (!row.has(Flag::Load) || instr.isGuarded() || !isRemovable(instr)) return false;
@@ -68,14 +67,14 @@ bool isWeakLoad(const Instr& instr) {
   return access.isExact && !access.isOrdered;
 }
 
-/// The loops of one depth: what is to move out of which, decided before anything moves.
+/// The loops of one depth. All moves are decided before any is made.
 class Level {
  public:
   Level(ori::Function& function, PhaseContext& context, Hoist what)
       : function_(function), context_(context), what_(what), rewriter_(function), cfg_(function.analyses().cfg()),
         dominators_(function.analyses().dominators()), loops_(function.analyses().loops()) {}
 
-  /// True when something moved: the snapshots are out of date then.
+  /// Returns whether something moved: the snapshots are out of date then.
   bool hoist(std::uint32_t depth) {
     std::vector<Move> moves;
     for (LoopId loop = 0; loop < loops_.all().size(); ++loop)
@@ -109,7 +108,8 @@ class Level {
       return;
     }
 
-    // Each result that the loop goes on reading keeps a register throughout. Those first that bring the most with them.
+    // Each hoisted result that the loop reads keeps a register throughout. The roots with the longest chains come
+    // first.
     struct Root {
       Instr* instr;
       std::vector<Instr*> chain;
@@ -160,7 +160,7 @@ class Level {
     }
   }
 
-  /// All operands are the same in each round: constants, what is defined outside, or invariants seen before.
+  /// Whether all operands are loop-invariant: constants, values defined outside, or invariants found before.
   bool isInvariant(LoopId loop, const Instr& instr) const {
     const bool isLoad = what_ == Hoist::Loads && isWeakLoad(instr);
     if (!isPure(instr) && !isLoad) return false;
@@ -168,7 +168,7 @@ class Level {
     for (const ori::Operand& o : instr.ops()) {
       if (o.isDef) {
         if (!o.isReg() || o.isZeroReg()) continue;
-        // There are seven predicates: they are not kept across loops.
+        // There are seven predicates, so they are not kept live across loops.
         if (!o.isVirtual() || o.file != File::R || !rewriter_.isSingle(o.reg)) return false;
         hasResult = true;
         continue;
@@ -195,7 +195,7 @@ class Level {
     return true;
   }
 
-  /// Why an invariant stays where it is; null when it may go.
+  /// Why an invariant is not hoisted; null when it may be.
   const char* whyNot(LoopId loop, const Instr& instr, unsigned registers) const {
     const BlockId block = instr.block->id;
     if (instr.block->isAside) return "not hoisted: it is in a cold block of the loop";
@@ -203,14 +203,14 @@ class Level {
     if (what_ == Hoist::Loads)
       return isInEveryRound && runsBeforeAnyLeaves(loop, block) ? nullptr
                                                                 : "load not hoisted: some threads may not execute it";
-    // What some rounds do without is worth no register that others may want.
+    // An instruction that some iterations skip is not worth a register that costs warps.
     if (isInEveryRound) return nullptr;
     if (!freeRegisters_) freeRegisters_ = registersUpToCliff(function_, 0, context_);
     if (registers <= *freeRegisters_) return nullptr;
     return "not hoisted: not every iteration executes it";
   }
 
-  /// Every lane that enters the loop comes here: it would have read that address in any case.
+  /// Whether every lane that enters the loop comes here, so it would have read that address in any case.
   bool runsBeforeAnyLeaves(LoopId loop, BlockId block) const {
     for (BlockId id : loops_.blocks(loop)) {
       const Instr* last = function_.block(id)->last;
@@ -224,7 +224,7 @@ class Level {
 
   LoopMemory memoryOf(LoopId loop) const {
     LoopMemory memory;
-    // Where no value goes from round to round, the loop waits for what others store.
+    // Where no value is carried between iterations, the loop waits for other threads' stores.
     const Instr* first = function_.block(loops_.loop(loop).header)->first;
     memory.isOrdered = !first || first->op != isa::Op::PHI;
     for (BlockId id : loops_.blocks(loop))
@@ -245,7 +245,7 @@ class Level {
     return memory;
   }
 
-  /// Nothing that runs in the loop may change what the load reads.
+  /// Whether nothing in the loop may change the loaded value.
   bool keepsItsValue(const Instr& load) const {
     const MemoryAccess access = accessOf(load);
     if (access.isReadOnly ? memory_.mayHaveWriters : memory_.isOrdered) return false;
@@ -261,7 +261,7 @@ class Level {
                        [&](BlockId latch) { return dominators_.dominates(block, latch); });
   }
 
-  /// Someone reads a result who is not an invariant.
+  /// Whether a result has a reader that is not an invariant.
   bool isReadByRest(const Instr& instr) const {
     bool isRead = false;
     for (const ori::Operand& o : instr.ops())
@@ -270,7 +270,7 @@ class Level {
     return isRead;
   }
 
-  /// The invariant and those that it needs and that are not to move anyway.
+  /// The invariant and its operands' chain, except for instructions that move anyway.
   std::vector<Instr*> chainOf(Instr* root) const {
     std::vector<Instr*> chain{root};
     for (std::size_t i = 0; i < chain.size() && chain.size() <= kLongestChain; ++i)
@@ -284,14 +284,14 @@ class Level {
     return chain;
   }
 
-  /// Instructions saved in each round.
+  /// Instructions saved in each iteration.
   unsigned work(const std::vector<Instr*>& chain) const {
     return static_cast<unsigned>(
         std::count_if(chain.begin(), chain.end(), [&](const Instr* instr) { return !isAsWellMadeInside(*instr); }));
   }
 
-  /// Copies are free where they can be, and a number that goes into a phi or a copy is set there in any case. Those
-  /// that other instructions read stand here because none of these could name them.
+  /// Copies can be coalesced, and a number for a phi or a copy is set there in any case. Copies and numbers with other
+  /// users exist because these users could not take the operand directly.
   bool isAsWellMadeInside(const Instr& instr) const {
     if (!isa::desc(instr.op).has(Flag::Copy) && instr.op != isa::Op::MOV) return false;
     if (instr.op != isa::Op::MOV || !instr.op_(1).isImm() || !instr.op_(0).isVirtual()) return true;
@@ -314,11 +314,11 @@ class Level {
   const ori::Cfg& cfg_;
   const ori::DomTree& dominators_;
   const ori::Loops& loops_;
-  const ori::RegisterPressure* pressure_ = nullptr; ///< once there is a candidate; nothing has changed then
+  const ori::RegisterPressure* pressure_ = nullptr; ///< set once there is a candidate; the code has not changed then
   unsigned limit_ = 0;
-  mutable std::optional<unsigned> freeRegisters_; ///< that cost no warps at all
-  LoopMemory memory_;                             // of the loop at hand
-  std::map<const Instr*, bool> invariants_;       // of the loop at hand; whether it moves
+  mutable std::optional<unsigned> freeRegisters_; ///< that cost no warps
+  LoopMemory memory_;                             // of the current loop
+  std::map<const Instr*, bool> invariants_;       // of the current loop; whether it moves
   std::vector<Instr*> order_;                     // the same, definitions before uses
 };
 
@@ -329,17 +329,17 @@ bool hoist(ori::Function& function, PhaseContext& context, Hoist what) {
 
 } // namespace
 
-/// Phase 35. Loads that read the same in each round of a loop are done once, in front of the loop: those of addresses
-/// that stay the same, where nothing in the loop stores there and the loop does not meet other threads. Each lane that
-/// enters the loop must come to the load, so that none reads what it would not have read. Sums and conversions wait for
-/// phase 66, since addressing may take them in yet.
+/// Phase 35. Hoists loop-invariant loads before the loop: loads of invariant addresses, where nothing in the loop
+/// stores there and the loop does not synchronize with other threads. Each lane that enters the loop must come to the
+/// load, so that none reads an address that it would not have read. Sums and conversions wait for phase 66, since
+/// addresses may fold them first.
 bool oriHoistInvariantsEarly(ori::Function& function, PhaseContext& context) {
   return hoist(function, context, Hoist::Loads);
 }
 
-/// Phase 66. What computes the same in each round of a loop is computed once, in front of the loop: inner loops first,
-/// so that it may go on to the front of the next one. A value in front of a loop holds a register throughout, so those
-/// move that spare the most instructions, as long as the occupancy of the function stays what it is.
+/// Phase 66. Hoists loop-invariant computations before the loop. Inner loops come first, so that a value may move on to
+/// before the outer loop. A hoisted value holds a register throughout the loop, so those move that save the most
+/// instructions, as long as the occupancy of the function does not change.
 bool oriHoistInvariantsLate(ori::Function& function, PhaseContext& context) {
   return hoist(function, context, Hoist::Arithmetic);
 }

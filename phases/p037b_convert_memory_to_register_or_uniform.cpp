@@ -23,10 +23,10 @@ using ori::VRegId;
 namespace {
 
 constexpr std::uint32_t kWordBytes = 4;
-/// Words that are live at the same time: more would come back as spill code.
+/// The most words that are live at the same time: more would be spilled again.
 constexpr unsigned kMostWords = 64;
 
-/// One load or store whose place in its object is known.
+/// One load or store with a known offset in its object.
 struct Access {
   Instr* instr = nullptr;
   std::uint32_t offset = 0, bytes = 0;
@@ -35,7 +35,7 @@ struct Access {
   std::uint32_t lastWord() const { return (offset + bytes - 1) / kWordBytes; }
 };
 
-/// Parts of words are promotable when all accesses name the same part; this is the part.
+/// Parts of words are promotable when all accesses use the same part; this is the part.
 struct Word {
   bool stays = false;
   bool isPart = false;
@@ -62,7 +62,7 @@ class WordSet {
   explicit WordSet(std::size_t words = 0) : bits_((words + 63) / 64) {}
   bool has(std::uint32_t word) const { return (bits_[word / 64] >> (word % 64) & 1) != 0; }
   void add(std::uint32_t word) { bits_[word / 64] |= std::uint64_t{1} << (word % 64); }
-  /// Adds the others, but for `without`; true if there were any.
+  /// Adds the others, except for `without`. Returns whether any are new.
   bool add(const WordSet& others, const WordSet* without = nullptr) {
     bool isMore = false;
     for (std::size_t i = 0; i < bits_.size(); ++i) {
@@ -77,12 +77,12 @@ class WordSet {
   std::vector<std::uint64_t> bits_;
 };
 
-/// In which blocks words are live.
+/// The liveness of words by block.
 class WordLiveness {
  public:
   WordLiveness(const ori::Cfg& cfg, std::size_t words)
       : cfg_(cfg), defined_(cfg.idCount(), WordSet(words)), liveIn_(defined_), liveOut_(defined_) {}
-  /// In the order of the code of each block.
+  /// Records an access; called in code order within each block.
   void access(ori::BlockId block, std::uint32_t word, bool isStore, bool isGuarded) {
     if (!isStore && !defined_[block].has(word)) liveIn_[block].add(word);
     if (isStore && !isGuarded) defined_[block].add(word);
@@ -147,7 +147,7 @@ class Promoter {
     function_.ssa = false; // the new registers have several definitions
     function_.noteCodeChange();
     ori::buildSsa(function_);
-    oriPerformLiveDead(function_, context_); // what computed addresses
+    oriPerformLiveDead(function_, context_); // the address computations
     dropUnnamedObjects(function_);
     tell();
     return true;
@@ -171,7 +171,7 @@ class Promoter {
     }
   }
 
-  /// A variable with indexed accesses becomes registers as a whole, if there is room for all of its words.
+  /// Promotes a variable with indexed accesses as a whole, if registers suffice for all of its words.
   void takeIndexed(std::vector<Variable>& variables, const IndexedLocals& indexed) {
     std::size_t words = 0;
     for (const Variable& variable : variables)
@@ -187,8 +187,8 @@ class Promoter {
     }
   }
 
-  /// Words stay in memory where too many would be live at the same time: first those that are live long and seldom
-  /// accessed.
+  /// Leaves words in memory where too many would be live at the same time: first those with long live ranges and few
+  /// accesses.
   void chooseWords(std::vector<Variable>& variables) {
     std::uint32_t count = 0;
     for (Variable& variable : variables)
@@ -212,7 +212,7 @@ class Promoter {
         const auto at = variable->words.find(w);
         if (at == variable->words.end()) continue;
         liveness.access(block, at->second.number, a->isStore, a->instr->isGuarded());
-        constexpr unsigned kDeepest = 6, kTimesForLoop = 3; // eight times for each loop around
+        constexpr unsigned kDeepest = 6, kTimesForLoop = 3; // eight times for each enclosing loop
         at->second.accesses += std::int64_t{1}
                                << (kTimesForLoop * std::min<unsigned>(a->instr->block->loopDepth, kDeepest));
       }
@@ -252,7 +252,7 @@ class Promoter {
     }
   }
 
-  /// An access is replaced as a whole.
+  /// An access is replaced as a whole or not at all.
   void keepWholeAccesses(Variable& variable) {
     const auto staysAt = [&](std::uint32_t w) {
       const auto word = variable.words.find(w);
@@ -328,12 +328,12 @@ class Promoter {
       b.copy(function_.use(variable.words.at(a.firstWord() + i).reg), ori::component(from, i));
   }
 
-  /// Uniform values are left to phase 74, which weighs their consumers, bridges and the pressure of UR as a whole.
+  /// Uniform values are left to phase 74, which weighs their consumers, bridges and the UR pressure as a whole.
   void tell() {
     if (!context_.remarks.wanted()) return;
     const ori::Divergence& divergence = function_.analyses().divergence();
     for (const Variable& variable : converted_) {
-      // SSA form has given each value a register of its own, under the same name.
+      // SSA form has given each value a separate register with the same name.
       const std::string_view name = function_.vreg(variable.words.begin()->second.reg).name;
       bool isUniform = true;
       for (VRegId v = firstNew_; v < function_.vregCount(); ++v)
@@ -354,13 +354,13 @@ class Promoter {
 
 } // namespace
 
-/// Phase 37b. Words of local variables whose every access is known become registers, uniform ones where all lanes store
-/// the same: those are phase 74's to move to UR. The tests: the address of the variable can be followed to all its uses
-/// (AddressFlow), and goes to loads and stores of known offsets only (local or generic ones), within its bounds, or, of
-/// small variables that are seldom accessed, of any offsets (IndexedLocals);
-/// accesses of a word agree on which bytes of it they mean; and not too many words are live at the same time. Words
-/// that fail one of the last two stay in memory alone. Variables that nobody names leave the frame. Knob
-/// GeneralOptimizationGate (487): 0 leaves them in memory.
+/// Phase 37b. Promotes words of local variables to registers if every access is known. Values that are uniform over the
+/// lanes are left to phase 74, which moves them to UR. The conditions: The address of the variable can be followed to
+/// all its uses (AddressFlow), and is used only by loads and stores of known offsets (local or generic ones) within its
+/// bounds, or, for small variables that are seldom accessed, of any offsets (IndexedLocals). All accesses of a word
+/// agree on which bytes of it they mean. Not too many words are live at the same time. If one of the last two
+/// conditions fails, only the words concerned stay in memory. Unused variables leave the frame. Knob
+/// GeneralOptimizationGate (487): 0 disables the phase.
 bool convertMemoryToRegisterOrUniform(ori::Function& function, PhaseContext& context) {
   if (function.frame.empty() || !context.knobs.enabled(Knob::GeneralOptimizationGate)) return false;
   return Promoter(function, context).run();

@@ -22,7 +22,7 @@ using ori::kNoId;
 
 namespace {
 
-/// What the inner test may take: it is made by those lanes, too, that the outer one has decided already.
+/// The most issue slots of the inner test: lanes that the outer one has decided already run it, too.
 constexpr unsigned kMostSlots = 4;
 /// PLOP3 of (a, b, c): a or b.
 constexpr std::int32_t kOrTable = 0xfc;
@@ -33,7 +33,7 @@ struct Nest {
   Block* inner;
   Block* target;                ///< where both go
   Block* rest;                  ///< where neither goes
-  Operand outerGoes, innerGoes; ///< when they go to the target
+  Operand outerGoes, innerGoes; ///< the conditions under which they go to the target
 };
 
 class Flattener {
@@ -43,7 +43,7 @@ class Flattener {
         isGone_(function.blockIdCount(), false) {}
 
   bool run() {
-    // What has been merged may be the inner test of the block before; its target keeps its other ways in.
+    // A merged branch may be the inner test of the block before; its target keeps its other predecessors.
     return changeFromEnds(function_, cfg_, isGone_, [&](Block* block) {
       const std::optional<Nest> nest = find(block);
       if (!nest || !pays(*nest)) return false;
@@ -121,9 +121,9 @@ class Flattener {
 
 } // namespace
 
-/// Phase 38. Two tests in a row that lead to the same place become one branch on either of them, when the second is
-/// cheap and nobody notices that it is made: short-circuit conditions, ranges, chains of equal cases. Chains are taken
-/// from their ends.
+/// Phase 38. Merges two consecutive tests with the same target into one branch on either condition, when the second is
+/// cheap and has no side effects: short-circuit conditions, ranges, chains of equal cases. Chains are processed from
+/// their ends.
 bool optimizeNestedCondBranches(ori::Function& function, PhaseContext& context) {
   return function.ssa && Flattener(function, context).run();
 }
