@@ -336,7 +336,7 @@ class Replacer {
       Operand rest[2];
       for (unsigned k = 3, n = 0; k < 6; ++k)
         if (k != i) rest[n++] = instr.op_(k).value();
-      // The register comes first; the subtrahend cannot be negated together with a carry.
+      // The register comes first. Terms of a sum with carry cannot be negated.
       if (!rest[0].isReg(File::R) || rest[0].isZeroReg()) std::swap(rest[0], rest[1]);
       if (!rest[0].isReg(File::R) || rest[0].neg() || rest[1].neg()) continue;
       if (step != 1 && !rest[1].isReg(File::R)) continue;
