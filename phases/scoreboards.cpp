@@ -4,7 +4,6 @@
 // instructions will wait for, and makes every instruction wait for pending accesses that it conflicts with. Accesses in
 // flight at the end of a block are passed to its successors. The walk is repeated, with the scoreboards kept, until
 // loops have seen what their backedges bring. Waits are only ever added, so this terminates.
-// edges bring. Waits are only ever added, so that it ends.
 
 #include "encoder/isa/settled_reads.h"
 #include "phases/controls.h"

@@ -1,4 +1,4 @@
-// Addresses: sums move into the addressing modes of memory instructions.
+// Addresses: folds sums into the addressing modes of memory instructions.
 
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
@@ -23,7 +23,7 @@ bool isAbsent(const Operand& source) {
   return source.isNone() || source.isZeroReg();
 }
 
-/// The value of a pair of known words.
+/// The constant value of a pair of known words.
 std::optional<std::int64_t> constantPair(const Rewriter& rw, const Operand& o) {
   if (!o.isReg() || o.width != 2) return std::nullopt;
   Operand plain = o;
@@ -43,13 +43,13 @@ bool fitsAll(const Instr& instr, const std::vector<Operand>& operands) {
   return isa::fits(instr.op, instr.mods, operands);
 }
 
-/// An address of one word as a sum: a register, a uniform register, and a number.
+/// A one-word address as a sum: a register, a uniform register, and a constant.
 struct Sum {
   Operand base = Operand::rz();
   Operand uniform = Operand::zero(File::UR);
   std::int64_t offset = 0;
 
-  /// False when there is no room for the term, or when it cannot be read later.
+  /// False if there is no room for the term, or if it cannot be read at a later point.
   bool add(const Rewriter& rw, const Operand& term) {
     if (term.neg() || term.inverted() || term.abs()) {
       Operand plain = term;
@@ -72,7 +72,7 @@ struct Sum {
   }
 };
 
-/// A register that is a copy of a uniform one stands for that.
+/// If a register is a copy of a uniform one, returns the uniform register.
 Operand uniformSource(const Rewriter& rw, const Operand& o) {
   const Definition def = rw.definition(o);
   if (!def || o.width != 1 || !isa::desc(def.instr->op).has(isa::Flag::Copy) || def.instr->op_(0).width != 1) return o;
@@ -80,7 +80,7 @@ Operand uniformSource(const Rewriter& rw, const Operand& o) {
   return source.isReg(File::UR) && rw.isStable(source) ? source : o;
 }
 
-/// The terms of an address register; false when it is no sum that helps.
+/// Collects the terms of an address register; false if it is no useful sum.
 bool decompose(const Rewriter& rw, const Operand& address, Sum& sum) {
   const Operand uniform = uniformSource(rw, address);
   if (uniform.file == File::UR || rw.constantOf(uniform)) return sum.add(rw, uniform);
@@ -95,8 +95,9 @@ bool decompose(const Rewriter& rw, const Operand& address, Sum& sum) {
 
 } // namespace
 
-/// a * b + c: a product of words to a pair (with nothing added yet) that a 64-bit sum reads. The sum alone takes two
-/// instructions, so it pays with a product that others read too; not with an offset that an address could take up.
+/// a * b + c: folds a product of words to a pair, without addend, into a 64-bit sum that uses it. The sum alone takes
+/// two instructions, so this pays even for a product with other uses, except if the addend is an offset that an address
+/// could absorb.
 bool foldWideAddress(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::IADD64 || !isAlignedPair(rw.function(), instr.op_(0).value())) return false;
   for (unsigned i = 1; i <= 2; ++i) {
@@ -142,7 +143,7 @@ bool foldOffset(Rewriter& rw, Instr& instr) {
   return false;
 }
 
-/// [R1 + object + constant] for the address of an object of the frame: other addresses in it may need a register.
+/// [R1 + object + constant] for the address of an object of the frame. Other addresses in it may still need a register.
 bool foldFrameAddress(Rewriter& rw, Instr& instr) {
   if ((instr.op != Op::LDL && instr.op != Op::STL) || rw.function().growsStack) return false;
   const isa::InstrDesc& row = isa::desc(instr.op);
@@ -211,7 +212,7 @@ bool foldSharedOffset(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// The uniform register to which a register of the lanes has been moved in the same block, not long before.
+/// The uniform register that a register of the lanes was moved to shortly before in the same block.
 Operand movedBefore(const Rewriter& rw, const Instr& where, const Operand& base) {
   constexpr unsigned kFarthest = 128;
   unsigned left = kFarthest;
@@ -223,8 +224,8 @@ Operand movedBefore(const Rewriter& rw, const Instr& where, const Operand& base)
   return {};
 }
 
-/// [UR + constant] in tensor memory, where the uniform register has a sum of a register of the lanes and the constant:
-/// the loads and stores of a tile have one base then. ptxas does the same (observed).
+/// [UR + constant] in tensor memory, if the uniform register is a copy of a lanes' register plus the constant: the
+/// loads and stores of a tile then share one base. ptxas does the same (observed).
 bool foldTensorOffset(Rewriter& rw, Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (!accessesMemory(row)) return false;
@@ -256,7 +257,8 @@ bool foldTensorOffset(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// c[bank][number] for a load of constants whose index is known: others can name the constant themselves then.
+/// Folds the known index of a load of constants into its offset, c[bank][constant]. Its uses can then have the constant
+/// as operand.
 bool foldConstantIndex(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::LDC) return false;
   constexpr unsigned kIndex = 2, kOffset = 3;

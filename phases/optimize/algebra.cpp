@@ -1,4 +1,4 @@
-// Operations that do nothing, or less than they could: x + 0, x * 1, x & x and their kind.
+// Simplifies identities: x + 0, x * 1, x & x and similar operations.
 
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
@@ -16,7 +16,7 @@ using ori::Instr;
 
 namespace {
 
-/// Can be read later, as it is, by a copy.
+/// Whether a later copy can read the operand unchanged.
 bool isCopyable(const Rewriter& rw, const Operand& o) {
   if (o.neg() || o.abs() || o.inverted() || o.half != Operand::Half::None) return false;
   return o.isReg() ? rw.isStable(o) : o.isImm() || (o.isConst() && o.reg == Operand::kNoReg);
@@ -53,12 +53,12 @@ bool simplifyWideSum(Rewriter& rw, Instr& instr) {
   return false;
 }
 
-/// A pair that can be read later, as it is, by a copy.
+/// Whether a later copy can read the pair unchanged.
 bool isCopyablePair(const Rewriter& rw, const Operand& o) {
   return o.isReg(File::R) && o.width == 2 && isCopyable(rw, o);
 }
 
-/// A product with zero, and its sum.
+/// A product with zero, with or without an addend.
 bool simplifyWideProduct(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::IMAD_WIDE || !isUnused(instr.op_(1).value())) return false;
   if (!isValue(rw, instr.op_(2).value(), 0) && !isValue(rw, instr.op_(3).value(), 0)) return false;
@@ -67,7 +67,7 @@ bool simplifyWideProduct(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// The high word of a product with 0 or, of numbers without a sign, with 1.
+/// The high word of a product with 0 or, for unsigned factors, with 1.
 bool simplifyHighProduct(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::IMAD_HI || !isUnused(instr.op_(1).value()) || !instr.op_(4).isZeroReg()) return false;
   const bool isUnsigned = isa::modAs<isa::IntType>(instr, isa::Mod::Type) == isa::IntType::U32;
@@ -108,7 +108,7 @@ bool becomeDifference(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// Both factors fit into one word: one multiplication is enough.
+/// If both factors fit in one word, one multiplication is enough.
 bool narrowProduct(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::IMUL64 && instr.op != Op::IMAD64) return false;
   const Operand result = instr.op_(0).value(), a = instr.op_(1).value(), b = instr.op_(2).value();
@@ -131,7 +131,7 @@ bool simplifyShift(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// A shift of a pair by a whole word or more: one word of the pair is enough.
+/// For a shift of a pair by a whole word or more, one word of the pair is enough.
 bool simplifyLongShift(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::SHF || isa::getMod(instr.op, instr.mods, isa::Mod::Wrap) != 0) return false;
   const auto given = rw.constantOf(instr.op_(2).value());
@@ -143,7 +143,7 @@ bool simplifyLongShift(Rewriter& rw, Instr& instr) {
   const bool isHigh = isa::getMod(instr.op, instr.mods, isa::Mod::Hi) != 0;
   const Operand result = instr.op_(0).value(), from = instr.op_(isLeft ? 1 : 3).value();
   unsigned count = std::min(*given, isWide ? 64u : 32u) - 32;
-  // The half that the bits leave has none, or those of the sign.
+  // The vacated half is zero, or filled with the sign.
   const bool isEmptied = isLeft != isHigh || count == 32;
   const bool isSign = isEmptied && !isLeft && isSigned;
   if (isEmptied && !isSign) {
@@ -209,7 +209,7 @@ bool simplifyPredicates(Rewriter& rw, Instr& instr) {
     const Operand o = instr.op_(2 + i).value();
     const auto inverse = static_cast<std::uint8_t>(~kInputLuts[i]);
     if ((lut != kInputLuts[i] && lut != inverse) || !rw.isStable(o) || inputs[i].known) continue;
-    // The table has seen the inversions: it is about the bare predicate.
+    // The table includes the inversions, so it refers to the predicate without them.
     const Operand bare = o.inverted() ? o.notted() : o;
     rw.becomeCopy(instr, lut == inverse ? bare.notted() : bare);
     return true;

@@ -1,4 +1,4 @@
-// Shifts, masks and merges that move whole bytes become one PRMT.
+// Combines shifts, masks and merges of whole bytes into one PRMT.
 
 #include "encoder/isa/desc.h"
 #include "phases/optimize/known_bits.h"
@@ -20,9 +20,9 @@ using ori::Instr;
 namespace {
 
 constexpr unsigned kBytes = 4;
-constexpr unsigned kDepth = 3; ///< definitions that are looked through, one behind the other
+constexpr unsigned kDepth = 3; ///< how many definitions in sequence are followed
 
-/// Where a byte comes from: byte `at` of a register, or a constant 0.
+/// The source of a byte: byte `at` of a register, or a constant 0.
 struct Byte {
   Operand word; ///< Kind::None for 0
   unsigned at = 0;
@@ -30,12 +30,12 @@ struct Byte {
 };
 using Word = std::array<Byte, kBytes>;
 
-/// Finds out what the bytes of an instruction's result are, and whether that makes other instructions superfluous.
+/// Finds the source bytes of an instruction's result, and whether this makes other instructions unnecessary.
 class ByteMoves {
  public:
   explicit ByteMoves(const Rewriter& rw) : rw_(rw) {}
 
-  /// Nothing if a byte is not one of a register.
+  /// Nothing if some byte is not a byte of a register.
   std::optional<Word> bytesOf(const Instr& instr, unsigned depth) {
     switch (instr.op) {
     case Op::SHF: return bytesOfShift(instr, depth);
@@ -50,7 +50,7 @@ class ByteMoves {
   bool savesInstructions() const { return savesInstructions_; }
 
  private:
-  /// The bytes of an operand: those of what defines it, as far as they are bytes of registers, or its own.
+  /// The bytes of an operand: those of its definition, if they are bytes of registers, or else its own.
   std::optional<Word> bytesOf(const Operand& operand, unsigned depth) {
     if (operand.isZeroReg()) return Word{};
     if (!isPlainR(operand) || !operand.isVirtual()) return std::nullopt;
@@ -124,8 +124,8 @@ class ByteMoves {
     return word;
   }
 
-  /// Logic that gives, for each byte, 0 or the byte of one input: masks of whole bytes, merges, ORs of bytes that are 0
-  /// in the other input.
+  /// Logic whose result has, for each byte, 0 or the byte of one input: masks of whole bytes, merges, and ORs of bytes
+  /// that are 0 in the other input.
   std::optional<Word> bytesOfLogic(const Instr& instr, unsigned depth) {
     if (!isUnused(instr.op_(0).value())) return std::nullopt;
     const auto lut = static_cast<std::uint8_t>(instr.op_(5).imm);
@@ -150,8 +150,8 @@ class ByteMoves {
     return result;
   }
 
-  /// The table of one byte of the inputs; nothing for constants that are neither all zeros nor all ones there. Words
-  /// that are not known yet count as zero there, or as no zero.
+  /// The truth table for one byte of the inputs; nothing for constants with other values than all zeros or all ones
+  /// there. Unknown words count as zero if `othersAreZero`, otherwise as nonzero.
   static std::optional<std::uint8_t> reducedAt(unsigned byte, std::uint8_t lut,
                                                const std::array<std::optional<std::uint32_t>, 3>& constants,
                                                const std::array<std::optional<Word>, 3>& words, bool othersAreZero) {
@@ -170,8 +170,8 @@ class ByteMoves {
     return reduceLut(lut, inputs);
   }
 
-  /// Whether each byte can still be 0 or that of one input, whatever the words are that are not known yet. At most one
-  /// of three is: with two unknown ones anything is possible.
+  /// Whether each byte can still be 0 or that of one input, for any value of an unknown word. True if more than one
+  /// word is unknown, as anything is possible then.
   static bool mayPickBytes(std::uint8_t lut, const std::array<std::optional<std::uint32_t>, 3>& constants,
                            const std::array<std::optional<Word>, 3>& words) {
     const auto isPick = [](std::optional<std::uint8_t> reduced) {

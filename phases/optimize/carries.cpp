@@ -1,4 +1,4 @@
-// Carries that never happen, and 64-bit sums of three terms.
+// Removes carries that are always false, and joins 64-bit sums to sums of three terms.
 
 #include "encoder/isa/desc.h"
 #include "phases/optimize/known_bits.h"
@@ -20,7 +20,7 @@ bool isPlain(const Operand& o) {
   return !o.neg() && !o.abs() && !o.inverted();
 }
 
-/// The greatest value of the sum without wrapping; nothing if a term is negated or inverted.
+/// The maximum of the sum without wrapping; nothing if a term is negated or inverted.
 std::optional<std::uint64_t> greatestSum(const Rewriter& rw, const Instr& sum) {
   std::uint64_t greatest = 0;
   for (unsigned slot = 3; slot < 6; ++slot) {
@@ -34,7 +34,7 @@ std::optional<std::uint64_t> greatestSum(const Rewriter& rw, const Instr& sum) {
   return greatest;
 }
 
-/// A carry out of a sum that cannot wrap is false.
+/// The carry-out of a sum that cannot wrap is false.
 bool dropCarryOut(Rewriter& rw, Instr& sum) {
   if (sum.isGuarded() || (isUnused(sum.op_(1).value()) && isUnused(sum.op_(2).value()))) return false;
   const auto greatest = greatestSum(rw, sum);
@@ -49,7 +49,7 @@ bool dropCarryOut(Rewriter& rw, Instr& sum) {
   return true;
 }
 
-/// A sum whose carries in are false is one without them.
+/// A sum whose carries-in are false needs none.
 bool dropCarryIn(Rewriter& rw, Instr& sum) {
   if (sum.op != Op::IADD3_X) return false;
   for (unsigned slot = 6; slot < 8; ++slot)
@@ -64,14 +64,15 @@ bool dropCarryIn(Rewriter& rw, Instr& sum) {
   return true;
 }
 
-/// The two words of a 64-bit sum: an IADD3 and the IADD3.X that alone reads its carry. A term that is subtracted is
+/// The two words of a 64-bit sum: an IADD3, and the IADD3.X that is the only user of its carry. A subtracted term is
 /// negated in the low word and inverted in the high one.
 struct LongSum {
   Instr *low = nullptr, *high = nullptr;
-  std::vector<Operand> lowTerms, highTerms; ///< those that are not zero, at most two each
+  std::vector<Operand> lowTerms, highTerms; ///< nonzero terms, at most two each
 };
 
-/// The terms of one word are registers or constants, and at most one of them has a modifier, which is this one.
+/// Whether the terms of one word are registers or constants, and at most one of them has a modifier, which must be
+/// `modifier`.
 bool areTerms(const Rewriter& rw, const std::vector<Operand>& terms, std::uint8_t modifier) {
   unsigned modified = 0;
   for (Operand term : terms) {
@@ -82,7 +83,7 @@ bool areTerms(const Rewriter& rw, const std::vector<Operand>& terms, std::uint8_
   return modified <= 1;
 }
 
-/// Zero counts where it is inverted, or negated: a number less zero has a carry.
+/// Returns the terms. An inverted or negated zero counts: subtracting zero produces a carry.
 std::vector<Operand> termsOf(const Instr& sum) {
   std::vector<Operand> terms;
   for (unsigned slot = 3; slot < 6; ++slot)
@@ -91,7 +92,7 @@ std::vector<Operand> termsOf(const Instr& sum) {
   return terms;
 }
 
-/// The sum that an IADD3.X ends, if its words are those of plain pairs, and nobody wants its carry.
+/// The sum that ends with an IADD3.X, if its words are those of plain pairs, and its carry-out is unused.
 std::optional<LongSum> longSumOf(const Rewriter& rw, Instr& high) {
   if (high.op != Op::IADD3_X || high.isGuarded() || rw.truthOf(high.op_(7).value()) != false) return std::nullopt;
   const Operand carry = high.op_(6).value();
@@ -106,7 +107,7 @@ std::optional<LongSum> longSumOf(const Rewriter& rw, Instr& high) {
   return sum;
 }
 
-/// Three terms in an order that the machine takes: what is not in a register of file R stands in the middle.
+/// Arranges three terms as the encoding requires: a term that is not in file R must be in the middle.
 bool arrange(std::vector<Operand>& terms) {
   terms.resize(3, Operand::rz());
   for (unsigned i = 0; i < 3; ++i)
@@ -116,7 +117,8 @@ bool arrange(std::vector<Operand>& terms) {
 
 } // namespace
 
-/// A 64-bit sum one of whose terms is another one that nobody else reads: both are one sum of three, with two carries.
+/// If a term of a 64-bit sum is another 64-bit sum without other uses, joins both to one sum of three terms with two
+/// carries.
 bool combineLongSums(Rewriter& rw, Instr& instr) {
   const auto outer = longSumOf(rw, instr);
   if (!outer) return false;
@@ -148,7 +150,7 @@ bool combineLongSums(Rewriter& rw, Instr& instr) {
   return false;
 }
 
-/// Sums that cannot wrap have no carry, and sums without a carry in are plain ones.
+/// Drops carries of sums that cannot wrap, and makes sums without a carry-in plain ones.
 bool foldCarries(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::IADD3 && instr.op != Op::IADD3_X) return false;
   return dropCarryOut(rw, instr) || dropCarryIn(rw, instr);

@@ -1,4 +1,4 @@
-// Two operations in one: sums of three, products with a sum, shifted sums, and logic of three inputs.
+// Combines two operations: sums of three terms, products with an addend, shifted sums, and three-input logic.
 
 #include "encoder/isa/codec.h"
 #include "encoder/isa/desc.h"
@@ -18,7 +18,7 @@ using ori::Instr;
 
 namespace {
 
-/// An IADD3 whose carries nobody wants.
+/// Whether this is an IADD3 with unused carries.
 bool isPlainSum(const Instr& instr) {
   return instr.op == Op::IADD3 && isUnused(instr.op_(1).value()) && isUnused(instr.op_(2).value());
 }
@@ -27,7 +27,7 @@ bool isMovable(const Rewriter& rw, const Operand& o) {
   return o.isReg() ? rw.isStable(o) : o.isImm() || (o.isConst() && o.reg == Operand::kNoReg);
 }
 
-/// The addends of a plain sum that are not zero.
+/// The nonzero addends of a plain sum.
 std::vector<Operand> addends(const Instr& sum) {
   std::vector<Operand> terms;
   for (unsigned i = 3; i < 6; ++i)
@@ -35,7 +35,7 @@ std::vector<Operand> addends(const Instr& sum) {
   return terms;
 }
 
-/// The numbers among the terms as one number.
+/// Replaces all constant terms by their sum.
 std::vector<Operand> withOneNumber(const Rewriter& rw, const std::vector<Operand>& terms) {
   std::vector<Operand> rest;
   std::uint32_t number = 0;
@@ -51,14 +51,14 @@ std::vector<Operand> withOneNumber(const Rewriter& rw, const std::vector<Operand
   return rest;
 }
 
-/// Makes the instruction the sum of up to three terms, in whichever order the machine takes them.
+/// Makes the instruction the sum of up to three terms, in an order that the encoding allows.
 bool becomeSum(Rewriter& rw, Instr& instr, std::vector<Operand> terms) {
   if (terms.size() > 3) return false;
   terms.resize(3, Operand::rz());
   unsigned immediates = 0;
   for (const Operand& o : terms)
     immediates += !o.isReg() || o.file != File::R;
-  // One operand may be something else than a register, and that stands in the middle.
+  // Only one operand may be something other than a register, and it must be in the middle.
   if (immediates > 1) return false;
   for (unsigned i = 0; i < 3; ++i)
     if (!terms[i].isReg(File::R)) std::swap(terms[i], terms[1]);
@@ -72,7 +72,7 @@ bool becomeSum(Rewriter& rw, Instr& instr, std::vector<Operand> terms) {
   return true;
 }
 
-/// The instruction that computes a term, when its operands can be read later.
+/// The instruction that computes a term, if its operands can be read at a later point.
 Instr* movableTerm(const Rewriter& rw, const Operand& term, Op op) {
   if (!term.isReg(File::R) || !term.isVirtual()) return nullptr;
   Operand plain = term;
@@ -84,7 +84,7 @@ Instr* movableTerm(const Rewriter& rw, const Operand& term, Op op) {
   return instr;
 }
 
-/// The same when nobody else reads the term: its reader takes over its work.
+/// The same if the term has no other use, so that its user can do its work.
 Instr* loneTerm(const Rewriter& rw, const Operand& term, Op op) {
   Instr* instr = movableTerm(rw, term, op);
   return instr && rw.hasOneUse(term) ? instr : nullptr;
@@ -98,8 +98,8 @@ Operand negated(Operand o) {
   return o;
 }
 
-/// The sum of a term that is a sum itself, and of the others. Where others read the inner sum too, this is worth it if
-/// it takes no more terms than before: the same work, and one step less to wait for.
+/// If a term is a sum itself, replaces it by its terms. If the inner sum has other uses, this pays only if the number
+/// of terms does not grow: the same work with a shorter latency chain.
 bool becomeLongerSum(Rewriter& rw, Instr& instr, const Operand& term, const std::vector<Operand>& others) {
   const Instr* inner = movableTerm(rw, term, Op::IADD3);
   if (!inner || !isPlainSum(*inner)) return false;
@@ -111,7 +111,7 @@ bool becomeLongerSum(Rewriter& rw, Instr& instr, const Operand& term, const std:
   return becomeSum(rw, instr, all);
 }
 
-/// a * b + other, or other - a * number.
+/// a * b + other, or other - a * constant.
 bool becomeProductSum(Rewriter& rw, Instr& instr, const Operand& term, const Operand& other) {
   const Instr* product = loneTerm(rw, term, Op::IMAD);
   if (!product || !product->op_(3).isZeroReg()) return false;
@@ -128,7 +128,7 @@ bool becomeProductSum(Rewriter& rw, Instr& instr, const Operand& term, const Ope
   return true;
 }
 
-/// (a << n) + b, with n from 1 to 31.
+/// (a << n) + b, for n from 1 to 31.
 bool becomeShiftedSum(Rewriter& rw, Instr& instr, const Instr& shift, const Operand& other) {
   const bool isPlainLeft = isa::modAs<isa::ShiftDir>(shift, isa::Mod::ShiftDir) == isa::ShiftDir::L &&
                            isa::modAs<isa::ShiftType>(shift, isa::Mod::ShiftType) == isa::ShiftType::U32 &&
@@ -143,7 +143,7 @@ bool becomeShiftedSum(Rewriter& rw, Instr& instr, const Instr& shift, const Oper
   return true;
 }
 
-/// a * b + other + carry, for an IADD3.X that has no carry out, two terms and one carry.
+/// a * b + other + carry, for an IADD3.X without carry-out, with two terms and one carry.
 bool becomeProductSumWithCarry(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::IADD3_X || !isUnused(instr.op_(1).value()) || !isUnused(instr.op_(2).value())) return false;
   const Operand never = Operand::pt().notted();
@@ -169,7 +169,7 @@ bool becomeProductSumWithCarry(Rewriter& rw, Instr& instr) {
 
 } // namespace
 
-/// A sum takes over the sum, the product or the shift that one of its terms is, when nobody else reads that.
+/// Combines a sum with the sum, product or shift that computes one of its terms, if that has no other use.
 bool combineSums(Rewriter& rw, Instr& instr) {
   if (!isPlainSum(instr)) return becomeProductSumWithCarry(rw, instr);
   const std::vector<Operand> terms = addends(instr);
@@ -188,10 +188,10 @@ bool combineSums(Rewriter& rw, Instr& instr) {
 
 namespace {
 
-/// The inputs of two tables together: at most three, all different.
+/// The combined inputs of two tables: at most three different ones.
 class LogicInputs {
  public:
-  /// The number of the input, or 3 when there is no room.
+  /// The index of the input, or 3 if there is no room.
   unsigned add(const Operand& o) {
     const auto at = std::find(inputs_.begin(), inputs_.end(), o);
     if (at != inputs_.end()) return static_cast<unsigned>(at - inputs_.begin());
@@ -205,8 +205,8 @@ class LogicInputs {
   std::vector<Operand> inputs_;
 };
 
-/// Whether the table is the inversion of one register, and all who read the result are tables, too: each of them can
-/// read the register instead, and the inversion goes.
+/// Whether the table inverts one register, and all uses of the result are tables, too: each of them can use the
+/// register instead, and the inversion becomes dead.
 bool isInversionForTables(const Rewriter& rw, const Instr& source, const Operand& term) {
   const auto lut = static_cast<unsigned>(source.op_(5).imm);
   for (unsigned i = 0; i < 3; ++i) {
@@ -225,8 +225,8 @@ bool isInversionForTables(const Rewriter& rw, const Instr& source, const Operand
 
 } // namespace
 
-/// LOP3 of a LOP3 that nobody else reads, or of an inversion that only tables read: one table, when there are not more
-/// than three inputs in all.
+/// Combines a LOP3 with a LOP3 that computes an input, if that has no other use or is an inversion used only by tables.
+/// Both become one table if there are at most three inputs in total.
 bool combineLogic(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::LOP3 || !isUnused(instr.op_(0).value())) return false;
   const auto outerLut = static_cast<unsigned>(instr.op_(5).imm);
@@ -238,7 +238,7 @@ bool combineLogic(Rewriter& rw, Instr& instr) {
     if (!rw.hasOneUse(term) && !isInversionForTables(rw, *source, term)) continue;
     const auto innerLut = static_cast<unsigned>(source->op_(5).imm);
     LogicInputs inputs;
-    std::array<unsigned, 3> outerFrom{}, innerFrom{}; // which of the new inputs each old one is
+    std::array<unsigned, 3> outerFrom{}, innerFrom{}; // new index of each old input
     bool isPossible = true;
     for (unsigned i = 0; i < 3; ++i) {
       if (dependsOn(innerLut, i)) {
@@ -253,7 +253,7 @@ bool combineLogic(Rewriter& rw, Instr& instr) {
     if (!isPossible) continue;
     std::vector<Operand>& all = inputs.all();
     all.resize(3, Operand::rz());
-    // An immediate or constant stands in the middle; only one fits there.
+    // An immediate or constant must be in the middle, and only one is possible.
     std::array<unsigned, 3> place{0, 1, 2};
     for (unsigned i = 0; i < 3; ++i)
       if (!all[i].isReg(File::R)) std::swap(place[i], place[1]);
@@ -284,7 +284,7 @@ bool combineLogic(Rewriter& rw, Instr& instr) {
   return false;
 }
 
-/// The rounded float is integral: however it is converted, the result is the same as if the conversion had rounded.
+/// The rounded float is integral: any conversion of it gives the same result as if the conversion had rounded.
 bool combineRounding(Rewriter& rw, Instr& instr) {
   constexpr unsigned kSource = 1;
   if (instr.op != Op::F2I && instr.op != Op::F2I_64) return false;

@@ -1,5 +1,5 @@
-// Comparisons whose outcome is known although their operands are not: a value with itself, ranges that do not meet,
-// tests of bits that are fixed.
+// Folds comparisons whose result is known although their operands are not: of a value with itself, of disjoint ranges,
+// and tests of known bits.
 
 #include "encoder/isa/desc.h"
 #include "phases/optimize/known_bits.h"
@@ -33,7 +33,7 @@ std::optional<bool> ofEqualIntegers(ICmp comparison) {
   }
 }
 
-/// A value may be a NaN, which is unordered to itself: x < x is false, but x == x is not known.
+/// A value may be a NaN, which is unordered to itself: x < x is false, but x == x is unknown.
 std::optional<bool> ofEqualFloats(FCmp comparison) {
   switch (comparison) {
   case FCmp::LT:
@@ -46,7 +46,7 @@ std::optional<bool> ofEqualFloats(FCmp comparison) {
   }
 }
 
-/// The same range, of numbers with a sign.
+/// The range as signed numbers.
 std::pair<std::int64_t, std::int64_t> signedRange(const Range& range) {
   constexpr std::uint32_t kNegative = 1u << 31;
   constexpr std::int64_t kWrap = std::int64_t{1} << 32;
@@ -55,7 +55,7 @@ std::pair<std::int64_t, std::int64_t> signedRange(const Range& range) {
   return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
 }
 
-/// Whether all of [a, b] compares alike with all of [c, d].
+/// The result of comparing any value of [a, b] with any value of [c, d], if it is always the same.
 std::optional<bool> ofRanges(ICmp comparison, std::pair<std::int64_t, std::int64_t> left,
                              std::pair<std::int64_t, std::int64_t> right) {
   const bool isBelow = left.second<right.first, isAbove = left.first> right.second;
@@ -77,7 +77,7 @@ std::optional<bool> ofRanges(ICmp comparison, std::pair<std::int64_t, std::int64
   return std::nullopt;
 }
 
-/// A number that is not below `least`, or a NaN, against one that is known.
+/// The result of comparing a value that is at least `least`, or a NaN, with a constant.
 std::optional<bool> ofLeast(FCmp comparison, float least, float limit) {
   const bool isAbove = least > limit;
   if (!(least >= limit)) return std::nullopt;
@@ -116,7 +116,7 @@ std::optional<bool> outcome(const Rewriter& rw, const Instr& instr) {
   return ofRanges(comparison, signedRange(left), signedRange(right));
 }
 
-/// `truth` combined with a predicate; nothing when that takes an instruction.
+/// `truth` combined with a predicate; nothing if this would need an instruction.
 std::optional<Operand> combined(const Rewriter& rw, bool truth, BoolOp op, const Operand& other) {
   const Operand always = Operand::pt();
   if (op == BoolOp::AND && !truth) return always.notted();
@@ -130,7 +130,7 @@ bool isWanted(const Rewriter& rw, const Instr& instr, unsigned slot) {
   return !isUnused(result) && !(result.isVirtual() && !rw.function().hasUses(result.reg));
 }
 
-/// Gives the results in slots 0 and 1 their values, as copies.
+/// Turns the results in slots 0 and 1 into copies of their values.
 bool becomeTruths(Rewriter& rw, Instr& instr, const std::optional<Operand>& first,
                   const std::optional<Operand>& second) {
   const std::optional<Operand>* values[]{&first, &second};
@@ -145,7 +145,7 @@ bool becomeTruths(Rewriter& rw, Instr& instr, const std::optional<Operand>& firs
   const Operand target = instr.op_(*last).value();
   if (*last == 1 && isWanted(rw, instr, 0)) {
     const Operand other = instr.op_(0).value();
-    // The result leaves this instruction before another one defines it.
+    // Removes the result from this instruction before another one defines it.
     rw.setOperand(instr, 0, Operand::pt());
     const Operand operands[]{other, *first};
     rw.insertBefore(instr, Op::COPY, operands);
@@ -165,7 +165,7 @@ bool foldComparison(Rewriter& rw, Instr& instr) {
   return becomeTruths(rw, instr, combined(rw, *truth, op, other), combined(rw, !*truth, op, other));
 }
 
-/// What a comparison of high words asks if the truth for equal ones is known; nothing if that is constant.
+/// The comparison of high words if the result for equal ones is known to be `truth`; nothing if it is constant.
 std::optional<ICmp> withKnownEqual(ICmp comparison, bool truth) {
   switch (comparison) {
   case ICmp::LT:
@@ -178,7 +178,7 @@ std::optional<ICmp> withKnownEqual(ICmp comparison, bool truth) {
   }
 }
 
-/// The comparison of the low words is known: that of the high ones is a plain one.
+/// If the comparison of the low words is known, that of the high ones becomes a plain one.
 bool becomePlainComparison(Rewriter& rw, Instr& instr) {
   const auto truth = rw.truthOf(instr.op_(5).value());
   if (!truth) return false;
@@ -192,7 +192,7 @@ bool becomePlainComparison(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// Where the high words are equal, the comparison of the low ones decides.
+/// If the high words are equal, the comparison of the low ones decides.
 bool foldLongComparison(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::ISETP_EX) return false;
   const auto comparison = isa::modAs<ICmp>(instr, Mod::Cmp);
@@ -208,7 +208,7 @@ bool foldLongComparison(Rewriter& rw, Instr& instr) {
   return becomeTruths(rw, instr, low, low.notted());
 }
 
-/// A LOP3 that tells whether it leaves a bit, where none can be left or one always is.
+/// Folds a LOP3 that tests whether any bit of its result is set, if none can be or one always is.
 bool foldBitTest(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::LOP3 || !isWanted(rw, instr, 0) || isWanted(rw, instr, 1)) return false;
   if (isa::getMod(instr.op, instr.mods, Mod::Pand) != 0) return false;

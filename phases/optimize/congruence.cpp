@@ -23,7 +23,7 @@ template <typename T> void put(std::string& key, const T& value) {
 
 bool isCopy(const Instr& instr) {
   if (!isa::desc(instr.op).has(Flag::Copy) || instr.isGuarded()) return false;
-  // A MOV may be for some lanes of each quad only.
+  // A MOV may apply to some lanes of each quad only.
   return instr.operandCount <= 2 || instr.op_(2).isNone() || instr.op_(2).imm == 15;
 }
 
@@ -49,7 +49,7 @@ bool Congruence::set(CompId part, CompId number) {
   return true;
 }
 
-/// The operand with the numbers of its components in place of its register; false when its value may change.
+/// Appends the operand with the numbers of its components in place of its register; false if its value may change.
 bool Congruence::appendValue(std::string& key, const Operand& operand) const {
   const bool namesRegister = operand.isReg() || (operand.isConst() && operand.reg != Operand::kNoReg);
   if (!namesRegister || operand.isZeroReg()) {
@@ -72,7 +72,7 @@ bool Congruence::isPlainCopy(const Instr& instr) const {
          !source.neg() && !source.abs() && source.half == Operand::Half::None && rewriter_.isStable(source);
 }
 
-/// Phis are equal in the same block only. The order of their sources does not count.
+/// Only phis of the same block are equal. The order of their sources does not matter.
 void Congruence::makeKeyOfPhi(const Instr& phi) {
   std::string& key = key_;
   std::size_t count = 0;
@@ -93,11 +93,11 @@ void Congruence::makeKeyOfPhi(const Instr& phi) {
   }
 }
 
-/// Everything that decides the results; empty when they are like no others.
+/// Appends everything that determines the results; the key is empty if no other instruction can be equal.
 void Congruence::makeKeyOfOther(const Instr& instr) {
   std::string& key = key_;
   if (isCopy(instr)) {
-    // Of a number: MOV and COPY say the same.
+    // For a constant, MOV and COPY are equal.
     put(key, Op::COPY);
     put(key, instr.op_(0).width);
     const Operand source = instr.op_(1).value();
@@ -129,7 +129,7 @@ void Congruence::makeKeyOfOther(const Instr& instr) {
 
 bool Congruence::visit(const Instr& instr) {
   bool changed = false;
-  // Registers with several definitions have no one value, and no number but their own.
+  // Registers with several definitions have no single value, so each component has its own number.
   const bool isOpaque = std::any_of(instr.ops().begin(), instr.ops().end(), [&](const ori::Operand& o) {
     return o.isDef && o.isVirtual() && !rewriter_.isSingle(o.reg);
   });

@@ -13,19 +13,19 @@
 
 namespace orias::phases {
 
-/// Which values of a function in SSA form are equal whenever both are there, around loops as well: two counters that
-/// have equal initial values and equal steps. All values are assumed equal first, and partitioned by their definitions
-/// until nothing changes (Alpern, Wegman, Zadeck: Detecting Equality of Variables in Programs; in reverse post order
-/// with a table as in Simpson: Value-Driven Redundancy Elimination, 4.2). A snapshot.
+/// Which values of a function in SSA form are equal whenever both exist, including around loops: for example two
+/// counters with equal initial values and equal steps. Initially all values are assumed equal; they are then
+/// partitioned by their definitions until nothing changes (Alpern, Wegman, Zadeck: Detecting Equality of Variables in
+/// Programs; in reverse post-order with a table as in Simpson: Value-Driven Redundancy Elimination, 4.2). A snapshot.
 class Congruence {
  public:
   Congruence(const Rewriter& rewriter, const ori::Cfg& cfg) : rewriter_(rewriter), cfg_(cfg), parts_(cfg.function()) {}
 
-  /// False if that needs more than so many iterations: nothing is known then.
+  /// False if it needs more than `maxRounds` iterations: nothing is known then.
   bool compute(std::int64_t maxRounds);
 
   const ori::Components& components() const { return parts_; }
-  /// Equal components have one number: that of the first of them, as a component. kNoId where no code comes.
+  /// Equal components have the same number: the first of them, as a component. kNoId for unreachable code.
   ori::CompId numberOf(ori::CompId part) const { return numbers_[part]; }
 
  private:
@@ -41,10 +41,10 @@ class Congruence {
   const ori::Components parts_;
   std::vector<ori::CompId> numbers_;
   Arena keys_;
-  std::unordered_map<std::string_view, const ori::Instr*> first_; // of this iteration, by the definition of the value
-  std::string key_;                                               // of the instruction at hand
-  std::array<std::string, 3> unordered_;                          // its sources whose order does not count
-  std::vector<std::pair<ori::BlockId, std::string>> sources_;     // of the phi at hand
+  std::unordered_map<std::string_view, const ori::Instr*> first_; // in this iteration, by the definition of the value
+  std::string key_;                                               // of the current instruction
+  std::array<std::string, 3> unordered_;                          // its sources whose order does not matter
+  std::vector<std::pair<ori::BlockId, std::string>> sources_;     // of the current phi
   std::vector<ori::CompId> leaders_;
 };
 

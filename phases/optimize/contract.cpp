@@ -1,5 +1,5 @@
-// A product and a sum in one operation that rounds once. Only where the writer of the PTX left the choice: both
-// instructions have `mayContract`.
+// Fuses a product and a sum into one operation that rounds once. Only if the PTX allows it: both instructions have
+// `mayContract`.
 
 #include "encoder/isa/desc.h"
 #include "phases/optimize/rewriter.h"
@@ -26,7 +26,7 @@ bool saturates(const Instr& instr) {
   return isa::getMod(instr.op, instr.mods, Mod::Sat) != 0;
 }
 
-/// A sum that a product may go into: of the same kind, and not of its magnitude.
+/// Whether a product can be fused into a sum: same kind, and the sum does not use its absolute value.
 bool takesProduct(const Instr& sum, const Operand& use, const Family& family, const Instr& product) {
   return sum.op == family.sum && sum.mayContract && !use.abs() && flushing(sum) == flushing(product);
 }
@@ -35,7 +35,7 @@ bool isMovable(const Rewriter& rw, const Operand& o) {
   return o.isReg() ? rw.isStable(o) : o.isImm() || (o.isConst() && o.reg == Operand::kNoReg);
 }
 
-/// The product that a term of a sum is, when it is worth fusing: all who read it can do the same, so that it goes.
+/// The product that computes a term of a sum, if fusing pays: all its uses can be fused, so the product becomes dead.
 const Instr* fusibleProduct(const Rewriter& rw, const Instr& sum, const Operand& term, const Family& family) {
   const Instr* product = rw.producer(term, family.product);
   if (!product || !product->mayContract || saturates(*product)) return nullptr;
@@ -66,7 +66,7 @@ bool fuse(Rewriter& rw, Instr& sum, const Operand& term, const Operand& other, c
 
 } // namespace
 
-/// a * b + c becomes one operation. As in ptxas, a product that anybody else reads stays one.
+/// Fuses a * b + c. As in ptxas, a product with any other use is kept.
 bool contractProducts(Rewriter& rw, Instr& instr) {
   if (!instr.mayContract) return false;
   for (const Family& family : kFamilies) {

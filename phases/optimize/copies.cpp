@@ -1,4 +1,4 @@
-// Copies: whoever reads the result of a COPY or MOV reads its source instead, where the instruction takes that.
+// Copy propagation: uses of the result of a COPY or MOV are replaced by its source, where the instruction allows it.
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
@@ -23,12 +23,12 @@ bool isSwap(Op op) {
   return op == Op::ATOMG_CAS || op == Op::ATOM_CAS;
 }
 
-/// What one component is a copy of; nothing when it is no copy, or of something that may change.
+/// The source that one component is a copy of; nothing if it is no copy, or the source may change.
 std::optional<Operand> sourceOf(const Rewriter& rw, const Operand& use, unsigned index) {
   const Definition def = rw.definition(use, index);
   if (!def || !isa::desc(def.instr->op).has(isa::Flag::Copy) || def.slot != 0) return std::nullopt;
   const Instr& copy = *def.instr;
-  // A MOV may be for some lanes of each quad only.
+  // A MOV may apply to some lanes of each quad only.
   if (copy.operandCount > 2 && !copy.op_(2).isNone() && copy.op_(2).imm != 15) return std::nullopt;
   const Operand source = copy.op_(1).value();
   if (source.half != Operand::Half::None || source.neg() || source.abs()) return std::nullopt;
@@ -41,13 +41,13 @@ std::optional<Operand> sourceOf(const Rewriter& rw, const Operand& use, unsigned
   return std::nullopt;
 }
 
-/// Registers of an operand that is several wide stand next to each other, aligned to their number.
+/// The registers of a wide operand are consecutive and aligned to their number.
 bool isAligned(const ori::Function& function, const Operand& o) {
   const unsigned align = ori::defaultAlign(o.width);
   return !o.isVirtual() || (o.sub % align == 0 && function.vreg(o.reg).align % align == 0);
 }
 
-/// What the whole operand is a copy of, without the operand's own modifiers.
+/// The source that the whole operand is a copy of, without the operand's own modifiers.
 std::optional<Operand> copiedValue(const Rewriter& rw, const Operand& use) {
   std::optional<Operand> all = sourceOf(rw, use, 0);
   if (!all || use.width == 1) return all;
@@ -64,13 +64,13 @@ std::optional<Operand> copiedValue(const Rewriter& rw, const Operand& use) {
   return isAligned(rw.function(), *all) ? all : std::nullopt;
 }
 
-/// The slot takes the high word of a double as an immediate, and the low word is 0 then.
+/// Whether the slot takes the high word of a double as an immediate, with a low word of 0.
 bool takesHighWord(const Instr& instr, unsigned slot) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   return !row.isPseudo() && slot < row.slotCount && row.texts[slot].style == isa::Style::F64;
 }
 
-/// The immediate that stands for a pair whose low word is 0 and whose high word is a number.
+/// The immediate for a pair whose low word is 0 and whose high word is a constant.
 std::optional<Operand> doubleImmediate(const Rewriter& rw, const Operand& use) {
   if (use.width != 2) return std::nullopt;
   const std::optional<Operand> low = sourceOf(rw, use, 0), high = sourceOf(rw, use, 1);
@@ -79,7 +79,8 @@ std::optional<Operand> doubleImmediate(const Rewriter& rw, const Operand& use) {
   return high;
 }
 
-/// Immediates mean the same as a register that holds them only in plain integer and float operations.
+/// Whether an immediate in the slot means the same as a register with that value: only in plain integer and float
+/// operations.
 bool takesPlainImmediates(const Instr& instr, unsigned slot) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (instr.op == Op::SHFL || takesHighWord(instr, slot)) return true;
@@ -95,13 +96,13 @@ bool takesPlainImmediates(const Instr& instr, unsigned slot) {
   }
 }
 
-/// The value with the modifiers of the operand that it replaces; nothing when it cannot have them.
+/// The value with the modifiers of the operand that it replaces; nothing if it cannot have them.
 std::optional<Operand> withModifiersOf(const Instr& instr, unsigned slot, const Operand& use, Operand value) {
   constexpr std::uint8_t kModifiers = Operand::kNeg | Operand::kAbs | Operand::kNot;
   if (value.isImm() && value.imm == 0 && use.file == File::R) value = Operand::rz();
   if (!value.isImm()) {
     if (value.isConst() && use.half != Operand::Half::None) return std::nullopt;
-    // Sources of copies have at most an inversion, of predicates.
+    // Sources of copies have no modifiers except the inversion of predicates.
     value.flags = static_cast<std::uint8_t>(value.flags ^ (use.flags & kModifiers));
     value.half = use.half;
     return value;
@@ -131,7 +132,7 @@ std::optional<Operand> withModifiersOf(const Instr& instr, unsigned slot, const 
   return value;
 }
 
-/// -0.0, which is RZ with a sign: that leaves the room for a constant to another source.
+/// -0.0 can be RZ with a sign, which leaves the constant operand to another source.
 bool isNegativeZero(const Instr& instr, unsigned slot, const Operand& value) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (!value.isImm() || static_cast<std::uint32_t>(value.imm) != 0x80000000u || slot >= row.slotCount) return false;
@@ -140,28 +141,28 @@ bool isNegativeZero(const Instr& instr, unsigned slot, const Operand& value) {
          row.slots[slot].file == File::R;
 }
 
-/// Puts a value where a register was. Registers of the same file go anywhere, other things where the table says so.
+/// Replaces a register by a value. Registers of the same file fit anywhere, other operands where the table allows them.
 bool replaceUse(Rewriter& rw, Instr& instr, unsigned slot, const Operand& source) {
   const Operand use = instr.op_(slot).value();
   const bool isPseudo = isa::desc(instr.op).isPseudo();
-  // Only a zero is a register too. Nor can a phi's operands be looked up: they are more than its row has slots.
+  // A zero can also be a register. Operands of phis cannot be looked up, as they may exceed the slots of the row.
   if (isPseudo && source.isImm() && source.imm != 0) return false;
   std::optional<Operand> value = withModifiersOf(instr, slot, use, source);
   if (!value) return false;
   if (!isPseudo && isNegativeZero(instr, slot, *value)) value = Operand::rz(use.width).negated();
   if (isPseudo) {
-    // Phis meet registers; whether the other pseudo instructions take anything else is left to their expansion.
+    // Phis take registers only; the expansion of other pseudo instructions decides what they take.
     if (!value->isReg(use.file) || (instr.op == Op::PHI && value->isZeroReg())) return false;
     if (instr.op == Op::PHI && value->inverted()) return false;
   } else {
     if (value->isImm() && !takesPlainImmediates(instr, slot)) return false;
     if (value->isImm() && (use.width == 2) != takesHighWord(instr, slot)) return false;
     if (value->isConst() && isa::desc(instr.op).pipe == isa::Pipe::Uniform) return false;
-    // Coordinates are never RZ: nvdisasm knows no such word.
+    // Coordinates are never RZ: nvdisasm does not accept such an encoding.
     if (value->isZeroReg() && isa::desc(instr.op).pipe == isa::Pipe::Tex) return false;
     if (value->isZeroReg() && isSwap(instr.op) && !rw.function().module().target().has(isa::Capability::SwapsZero))
       return false;
-    // Truth values stay in the condition of a branch: taking them out is a change of control flow.
+    // A constant condition of a branch is not replaced here: that would change control flow.
     if (ori::isTerminator(instr.op) && value->isZeroReg()) return false;
     if (!Rewriter::fitsWith(instr, slot, *value)) return false;
   }
@@ -169,7 +170,7 @@ bool replaceUse(Rewriter& rw, Instr& instr, unsigned slot, const Operand& source
   return true;
 }
 
-/// The comparison that says the same of exchanged operands.
+/// The equivalent comparison of swapped operands.
 isa::FCmp mirrored(isa::FCmp comparison) {
   switch (comparison) {
   case isa::FCmp::LT: return isa::FCmp::GT;
@@ -184,15 +185,15 @@ isa::FCmp mirrored(isa::FCmp comparison) {
   }
 }
 
-/// A comparison that can be turned around. The lowest and the highest of those of doubles choose the lesser and the
-/// greater number, and choose the second where both are equal.
+/// Whether the sources of a floating-point comparison can be swapped. The first and last comparison of doubles select
+/// the minimum and maximum, and for equal operands the second one.
 bool isFloatComparison(const Instr& instr) {
   if (instr.op != Op::FSETP && instr.op != Op::DSETP) return false;
   const auto comparison = isa::modAs<isa::FCmp>(instr, isa::Mod::Cmp);
   return comparison != isa::FCmp::F && comparison != isa::FCmp::T;
 }
 
-/// Turns a comparison around whose sources have changed places.
+/// Adapts a comparison whose sources were swapped.
 void mirror(Instr& instr) {
   if (instr.op == Op::ISETP)
     isa::setMod(instr.op, instr.mods, {isa::Mod::Cmp, isa::mirrored(isa::modAs<isa::ICmp>(instr, isa::Mod::Cmp))});
@@ -200,7 +201,7 @@ void mirror(Instr& instr) {
     isa::setMod(instr.op, instr.mods, {isa::Mod::Cmp, mirrored(isa::modAs<isa::FCmp>(instr, isa::Mod::Cmp))});
 }
 
-/// The first two sources, when they may change places (those of a comparison, if it is turned around).
+/// The first two sources, if they can be swapped (with mirror(), for a comparison).
 std::optional<std::array<unsigned, 2>> commutingSlots(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   const bool isComparison = instr.op == Op::ISETP || isFloatComparison(instr);
@@ -211,7 +212,7 @@ std::optional<std::array<unsigned, 2>> commutingSlots(const Instr& instr) {
   return std::array<unsigned, 2>{static_cast<unsigned>(a), static_cast<unsigned>(b)};
 }
 
-/// An immediate or constant that only the other of two commuting sources can be.
+/// Replaces by an immediate or constant that only the other of two commutative sources can be, swapping them.
 bool replaceSwapped(Rewriter& rw, Instr& instr, unsigned slot, const Operand& source) {
   const auto pair = commutingSlots(instr);
   if (!pair || slot != (*pair)[0] || source.isReg()) return false;
@@ -233,7 +234,7 @@ bool replaceSwapped(Rewriter& rw, Instr& instr, unsigned slot, const Operand& so
   return false;
 }
 
-/// Spares most operands the rest.
+/// A quick test that excludes most operands.
 bool isFromCopy(const Rewriter& rw, const ori::Operand& use) {
   const Definition def = rw.definition(use);
   return def && isa::desc(def.instr->op).has(isa::Flag::Copy);
@@ -255,7 +256,7 @@ bool propagateIntoGuard(Rewriter& rw, Instr& instr) {
 bool propagateCopies(Rewriter& rw, Instr& instr) {
   bool isChanged = propagateIntoGuard(rw, instr);
   for (unsigned i = 0; i < instr.operandCount; ++i) {
-    // A copy of a copy of a copy: as far back as it goes. Copies that come round (of unreachable code) end somewhere.
+    // Follows chains of copies. Cyclic copies in unreachable code are limited by the number of steps.
     for (unsigned steps = 0; steps < 16; ++steps) {
       if (instr.op_(i).isDef || !isFromCopy(rw, instr.op_(i))) break;
       const Operand use = instr.op_(i).value();
@@ -268,7 +269,7 @@ bool propagateCopies(Rewriter& rw, Instr& instr) {
   return isChanged;
 }
 
-/// LDC of one word at a fixed place, all of whose readers can name the constant themselves.
+/// Replaces LDC of one word at a fixed address if all its uses can have the constant as operand.
 bool propagateConstantLoad(Rewriter& rw, Instr& instr) {
   constexpr unsigned kMostUses = 8;
   const std::optional<Operand> place = loadedConstant(instr);
@@ -295,14 +296,14 @@ bool propagateConstantLoad(Rewriter& rw, Instr& instr) {
     if (!full || !Rewriter::fitsWith(user, slot, *full)) return false;
     uses.push_back(o);
   }
-  // One instruction may read it twice; then only the first fits, and the load stays for the other.
+  // One instruction may use it twice. Then only the first use is replaced, and the load is kept for the other.
   bool isChanged = false;
   for (ori::Operand* o : uses)
     isChanged |= replaceUse(rw, *o->owner, static_cast<unsigned>(o - o->owner->operands), *constantFor(*o));
   return isChanged;
 }
 
-/// A phi all of whose sources are one value (or itself) is a copy of that.
+/// Turns a phi all of whose sources are one value (or the phi itself) into a copy of that value.
 bool simplifyPhi(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::PHI) return false;
   std::optional<Operand> value;
@@ -314,7 +315,7 @@ bool simplifyPhi(Rewriter& rw, Instr& instr) {
     value = o;
   }
   if (!value || value->width != instr.op_(0).width) return false;
-  // Copies stand behind the phis.
+  // Copies come after the phis.
   Instr* last = &instr;
   while (last->next && last->next->op == Op::PHI)
     last = last->next;

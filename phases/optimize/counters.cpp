@@ -21,12 +21,12 @@ using ori::Instr;
 
 namespace {
 
-/// A phi as what it takes from each predecessor, relative to itself.
+/// The value of a phi from each predecessor, relative to the phi itself.
 struct Counter {
   Instr* phi;
-  std::string key;                    ///< equal for phis that differ by a number
+  std::string key;                    ///< equal for phis that differ by a constant
   std::vector<std::uint32_t> numbers; ///< one for each predecessor
-  std::vector<bool> isStep;           ///< whether that is the phi's own value and a step
+  std::vector<bool> isStep;           ///< whether that is the phi's own value plus a step
 };
 
 class Counters {
@@ -97,7 +97,7 @@ class Counters {
     return counter;
   }
 
-  /// How much the second is more than the first; nothing when that is not the same in every round.
+  /// The difference between the second and the first; nothing if it is not the same in every iteration.
   static std::optional<std::uint32_t> distance(const Counter& a, const Counter& b) {
     std::optional<std::uint32_t> result;
     for (std::size_t i = 0; i < a.numbers.size(); ++i) {
@@ -131,7 +131,7 @@ class Counters {
     return true;
   }
 
-  /// Computes the phi's next value in one instruction, and nobody else reads it.
+  /// Whether this computes the phi's next value in one instruction and has no other use.
   bool isStepOf(const Instr& instr, const Instr& phi) const {
     if (instr.op != Op::IADD3 || instr.isGuarded()) return false;
     const Operand result = instr.op_(0).value();
@@ -153,7 +153,7 @@ class Counters {
     return true;
   }
 
-  /// An address of one word with an offset.
+  /// Whether the use is a one-word address with an offset.
   bool hasRoom(const ori::Operand& use) const {
     const Instr& user = *use.owner;
     const isa::InstrDesc& row = isa::desc(user.op);

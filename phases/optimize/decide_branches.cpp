@@ -1,4 +1,4 @@
-// Branches and guards whose condition is known: a constant, or decided by the branch that leads to them.
+// Resolves branches and guards whose condition is known: a constant, or decided by a dominating branch.
 
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
@@ -24,12 +24,12 @@ using ori::kNoId;
 
 namespace {
 
-/// What is known of the predicates that branches go by. To be made anew when operands have changed.
+/// Facts about branch predicates. Must be created again after operands change.
 class Predicates {
  public:
   explicit Predicates(const Function& function) : function_(function), isSingle_(singleValues(function)) {}
 
-  /// A predicate with one value that something else reads, too.
+  /// Whether the predicate has a single value and also another use.
   bool hasOtherUses(const Operand& guard) const {
     if (!isSingle(guard)) return false;
     unsigned uses = 0;
@@ -38,7 +38,7 @@ class Predicates {
     return uses != 1;
   }
 
-  /// The value of a predicate (with its inversion), when it is known: through copies.
+  /// The value of a predicate (with its inversion), if known; follows copies.
   std::optional<bool> truthOf(Operand o) const {
     constexpr unsigned kMostCopies = 8;
     bool isInverted = false;
@@ -61,7 +61,7 @@ class Predicates {
   std::vector<bool> isSingle_; // by register
 };
 
-/// Guards and operands behind the branch on a predicate become what that branch has found.
+/// Replaces the uses of a branch predicate that the branch dominates by the known value.
 class BranchConditions {
  public:
   BranchConditions(Function& function, const Predicates& predicates) : function_(function), predicates_(predicates) {}
@@ -98,7 +98,7 @@ class BranchConditions {
            predicates_.hasOtherUses(guard);
   }
 
-  /// The edge is the only way to `to`: whatever that dominates knows the predicate.
+  /// If the edge is the only way to `to`, the predicate is known in all blocks that `to` dominates.
   bool replaceBehind(const ori::Cfg& cfg, const ori::DomTree& tree, const Block& from, BlockId to,
                      ori::VRegId predicate, bool truth) {
     if (to == cfg.entry() || cfg.predecessors(to).size() != 1 || cfg.predecessors(to).front() != from.id) return false;
@@ -136,7 +136,7 @@ bool isNever(const Operand& guard) {
   return guard.isZeroReg() && guard.inverted();
 }
 
-/// Takes out an instruction that no lane runs. Registers that nobody else defines are undefined then.
+/// Removes an instruction that no lane executes. Registers without another definition become undefined.
 void removeNeverRun(Function& function, Instr& instr) {
   for (const ori::Operand& o : instr.ops()) {
     if (!o.isDef || !o.isVirtual() || !function.ssa) continue;
@@ -151,12 +151,12 @@ void removeNeverRun(Function& function, Instr& instr) {
   function.erase(&instr);
 }
 
-/// The truth of each predicate that a branch goes by; a branch has up to two.
+/// Decides the predicates of branches, up to two for each branch.
 class Decider {
  public:
   Decider(Function& function, const Predicates& predicates) : function_(function), predicates_(predicates) {}
 
-  /// True when something changed; `lostEdge` when control flow did.
+  /// True if something changed; `lostEdge` if control flow did.
   bool run(bool& lostEdge) {
     bool changed = false;
     std::vector<Instr*> never;

@@ -1,5 +1,5 @@
-// Operations that change only bits which their user ignores: the mask before a shift to the left, the extension of a
-// byte that is stored.
+// Removes operations that change only bits that their users ignore: a mask before a left shift, the extension of a byte
+// that is stored.
 
 #include "encoder/isa/desc.h"
 #include "phases/optimize/known_bits.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kAll = ~0u;
 
-/// As a whole, or a half of it.
+/// Whether the operand is a plain word or a half of one.
 bool isWord(Operand o) {
   o.half = Operand::Half::None;
   return isPlainR(o);
@@ -69,7 +69,7 @@ std::uint32_t demandedByStore(const Instr& instr, unsigned slot) {
   }
 }
 
-/// The bits of a source that can have an effect on what the instruction does.
+/// The bits of a source that can affect the result of the instruction.
 std::uint32_t demandedBits(const Rewriter& rw, const Instr& instr, unsigned slot) {
   if (instr.op_(slot).half == Operand::Half::H0H0) return 0xffff;
   if (instr.op_(slot).half == Operand::Half::H1H1) return 0xffff0000;
@@ -85,7 +85,7 @@ std::uint32_t demandedBits(const Rewriter& rw, const Instr& instr, unsigned slot
   }
 }
 
-/// The input of a LOP3 that has the same demanded bits as its result.
+/// The input of a LOP3 whose demanded bits are equal to those of the result.
 int equalInput(const Rewriter& rw, const Instr& logic, std::uint32_t demanded) {
   const auto lut = static_cast<unsigned>(logic.op_(5).imm);
   const std::array<Bits, 3> inputs = logicInputs(rw, logic);
@@ -98,7 +98,7 @@ int equalInput(const Rewriter& rw, const Instr& logic, std::uint32_t demanded) {
   return -1;
 }
 
-/// The source of a PRMT whose demanded bytes stay in their places.
+/// The source of a PRMT whose demanded bytes keep their positions.
 int bytesInPlace(const Rewriter& rw, const Instr& permutation, std::uint32_t demanded) {
   const auto order = byteOrder(rw, permutation);
   if (!order) return -1;
@@ -111,7 +111,7 @@ int bytesInPlace(const Rewriter& rw, const Instr& permutation, std::uint32_t dem
   return -1;
 }
 
-/// The source slot of `instr` that has the same demanded bits as its result; -1 if there is none.
+/// The source slot of `instr` whose demanded bits are equal to those of the result; -1 if there is none.
 int equalSource(const Rewriter& rw, const Instr& instr, std::uint32_t demanded) {
   switch (instr.op) {
   case Op::LOP3: return equalInput(rw, instr, demanded);

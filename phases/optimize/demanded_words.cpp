@@ -1,4 +1,4 @@
-// Sums of 64 bits of which only the lower word is read, around loops as well.
+// Narrows 64-bit sums of which only the lower word is used, also around loops.
 
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
@@ -14,7 +14,7 @@ using ori::VRegId;
 
 namespace {
 
-/// Finds the pairs whose upper word nothing reads but what makes upper words that nothing reads.
+/// Finds the pairs whose upper word is used only for other unused upper words.
 class WordNarrower {
  public:
   explicit WordNarrower(ori::Function& function) : function_(function), isDemanded_(function.vregCount(), false) {}
@@ -52,7 +52,7 @@ class WordNarrower {
            !function_.vreg(result.reg).multiDef;
   }
 
-  /// A phi or copy to the upper word of a pair.
+  /// Whether this is a phi or copy to the upper word of a pair.
   bool isUpperMove(const Instr& instr) const {
     if ((instr.op != Op::PHI && instr.op != Op::COPY) || instr.isGuarded()) return false;
     const ori::Operand& result = instr.op_(0);
@@ -60,7 +60,7 @@ class WordNarrower {
            !function_.vreg(result.reg).multiDef;
   }
 
-  /// Whether something reads the upper word for another purpose than to make one.
+  /// Whether the upper word has a use other than computing another upper word.
   bool isUpperRead(VRegId pair) const {
     bool isRead = false;
     function_.forEachUse(pair, [&](const ori::Operand& use) {

@@ -1,4 +1,4 @@
-// Which f32 values a number can have: the least one.
+// Lower bounds of f32 values.
 
 #include "encoder/isa/desc.h"
 #include "phases/optimize/known_bits.h"
@@ -18,7 +18,7 @@ using ori::Instr;
 
 namespace {
 
-constexpr unsigned kDepth = 4; ///< definitions that are looked through, one behind the other
+constexpr unsigned kDepth = 4; ///< how many definitions in sequence are followed
 constexpr float kNone = -std::numeric_limits<float>::infinity();
 
 float leastOf(const Rewriter& rw, const Operand& operand, unsigned depth);
@@ -40,7 +40,7 @@ float leastOfProduct(const Rewriter& rw, const Instr& instr, unsigned depth) {
 }
 
 float leastOfResult(const Rewriter& rw, const Instr& instr, unsigned depth) {
-  // Also what a NaN becomes.
+  // This is also the result for a NaN.
   if (isa::desc(instr.op).modIndex(Mod::Sat) >= 0 && isa::getMod(instr.op, instr.mods, Mod::Sat) != 0) return kNone;
   switch (instr.op) {
   case Op::MUFU: {
@@ -55,7 +55,7 @@ float leastOfResult(const Rewriter& rw, const Instr& instr, unsigned depth) {
   case Op::FMUL: return roundsToNearest(instr) ? leastOfProduct(rw, instr, depth) : kNone;
   case Op::FFMA:
     if (!roundsToNearest(instr)) return kNone;
-    // Adding the rounded bound of the product could give more than rounding once.
+    // The sum of the rounded bound of the product could exceed the result that is rounded once.
     return leastOfSum(std::min(leastOfProduct(rw, instr, depth), 0.0f), leastOf(rw, instr.op_(3).value(), depth));
   case Op::FSEL: return std::min(leastOf(rw, instr.op_(1).value(), depth), leastOf(rw, instr.op_(2).value(), depth));
   case Op::COPY: return leastOf(rw, instr.op_(1).value(), depth);

@@ -1,4 +1,4 @@
-// Signs: what only negates a number, or drops its sign, goes into the operations that read it.
+// Folds negations and absolute values into the operations that use them.
 
 #include "encoder/isa/desc.h"
 #include "phases/optimize/rewriter.h"
@@ -20,7 +20,7 @@ bool isDouble(Op op) {
   return op == Op::DADD || op == Op::DMUL || op == Op::DFMA || op == Op::DSETP;
 }
 
-/// Operations that read numbers, not bits: a NaN is any NaN to them.
+/// Whether an operation reads numbers, not bits: all NaNs are equal to it.
 bool readsNumbers(Op op) {
   switch (op) {
   case Op::FADD:
@@ -37,7 +37,7 @@ bool readsNumbers(Op op) {
   }
 }
 
-/// The format of a source of a conversion or function that is not told by its width.
+/// Whether a conversion or function reads half-precision sources, which its operand width does not show.
 bool readsHalves(const Instr& instr) {
   if (instr.op == Op::MUFU) return isa::getMod(instr.op, instr.mods, Mod::FuncFmt) != 0;
   if (isa::desc(instr.op).modIndex(Mod::SrcFmt) < 0) return false;
@@ -49,7 +49,7 @@ bool flushes(const Instr& instr) {
   return isa::desc(instr.op).modIndex(Mod::Ftz) >= 0 && isa::getMod(instr.op, instr.mods, Mod::Ftz) != 0;
 }
 
-/// The number that a sum with -0 changes nothing but the sign of; nothing when it is another sum.
+/// The operand that a sum with -0 returns, perhaps with another sign; nothing for other sums.
 std::optional<Operand> signOf(const Rewriter& rw, const Instr& sum) {
   if (sum.op != Op::FADD && sum.op != Op::DADD) return std::nullopt;
   if (isa::modAs<isa::Rnd>(sum, Mod::Rnd) != isa::Rnd::RN) return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<Operand> signOf(const Rewriter& rw, const Instr& sum) {
   return std::nullopt;
 }
 
-/// The number as `use` reads the sum.
+/// The operand with the modifiers that `use` applies to the sum.
 Operand withSignOf(Operand number, const Operand& use) {
   if (use.abs()) {
     number.flags = static_cast<std::uint8_t>((number.flags | Operand::kAbs) & ~Operand::kNeg);
@@ -75,8 +75,8 @@ Operand withSignOf(Operand number, const Operand& use) {
   return number;
 }
 
-/// -(a b) is (-a) b where the product is rounded to nearest, and nobody else reads it. A product that has been fused
-/// with a sum does not do: the sum of two numbers that cancel is +0 with either sign.
+/// -(a b) becomes (-a) b if the product is rounded to nearest and has no other use. This is invalid for a fused product
+/// and sum: the sum of two numbers that cancel is +0 with either sign.
 bool negateProduct(Rewriter& rw, Instr& sum) {
   const std::optional<Operand> number = signOf(rw, sum);
   if (!number || !number->neg() || number->abs() || !rw.hasOneUse(*number)) return false;
@@ -98,7 +98,7 @@ bool negateProduct(Rewriter& rw, Instr& sum) {
   return true;
 }
 
-/// Whether all who read a word read a number.
+/// Whether all uses of a word read it as a number.
 bool isReadAsNumber(const Rewriter& rw, const Operand& word) {
   if (!word.isReg(File::R) || !word.isVirtual() || word.width != 1 || !rw.isSingle(word.reg)) return false;
   bool isNumber = true;
@@ -110,7 +110,7 @@ bool isReadAsNumber(const Rewriter& rw, const Operand& word) {
   return isNumber;
 }
 
-/// The choice between two words can change signs if numbers are chosen.
+/// Changes the signs of a select's words if its uses read numbers.
 bool chooseSigned(Rewriter& rw, Instr& choice) {
   if (!isReadAsNumber(rw, choice.op_(0).value())) return false;
   std::array<Operand, 2> words{choice.op_(1).value(), choice.op_(2).value()};
@@ -131,7 +131,7 @@ bool chooseSigned(Rewriter& rw, Instr& choice) {
 
 } // namespace
 
-/// -x and |x| of a sum with -0 are read as modifiers. The sum stays for those who read its bits.
+/// Folds -x and |x|, computed as a sum with -0, into modifiers. The sum is kept for uses of its bits.
 bool foldSigns(Rewriter& rw, Instr& instr) {
   if (instr.op == Op::SEL) return chooseSigned(rw, instr);
   if (!readsNumbers(instr.op) || readsHalves(instr)) return false;

@@ -1,5 +1,5 @@
-// Operations all of whose inputs are known: their result is a constant. What they compute is asked of
-// encoder/isa/semantics, which executes the same instructions in the emulator.
+// Constant folding. The values are computed by encoder/isa/semantics, which executes the same instructions in the
+// emulator.
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/semantics/semantics.h"
@@ -19,7 +19,7 @@ using ori::Instr;
 
 namespace {
 
-/// The only result that somebody reads, when it is one word or a pair of a file that can hold constants; -1 otherwise.
+/// The only used result, if it is one word or a pair of a file that can hold constants; -1 otherwise.
 int onlyResult(const Rewriter& rw, const Instr& instr) {
   int only = -1;
   for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
@@ -39,7 +39,7 @@ Operand withoutModifiers(Operand o) {
   return o;
 }
 
-/// The bits that a source reads, without its modifiers, which the semantics function applies.
+/// The bits of a source without its modifiers, which the semantics function applies.
 std::optional<isa::LaneValue> valueOf(const Rewriter& rw, const isa::Inst& inst, unsigned slot) {
   if (inst.operands[slot].isNone()) return isa::LaneValue{};
   if (inst.operands[slot].isImm()) return isa::immediateValue(inst, slot);
@@ -62,13 +62,13 @@ std::optional<isa::LaneValue> valueOf(const Rewriter& rw, const isa::Inst& inst,
   return std::nullopt;
 }
 
-/// A source that is taken to be a known word.
+/// A source that is assumed to be a known word.
 struct Assumption {
   unsigned slot;
   std::uint32_t word;
 };
 
-/// What the instruction makes of sources that are all known.
+/// The results of the instruction if all sources are known.
 std::optional<isa::LaneValues> evaluate(const Rewriter& rw, const Instr& instr, isa::LaneFunction function,
                                         std::optional<Assumption> assumption = std::nullopt) {
   const isa::InstrDesc& row = isa::desc(instr.op);
@@ -89,14 +89,13 @@ std::optional<isa::LaneValues> evaluate(const Rewriter& rw, const Instr& instr, 
   if (!isa::isFoldable(inst, values)) return std::nullopt;
   try {
     function(inst, values);
-  } catch (const Error&) { // a use whose meaning is not known well enough
+  } catch (const Error&) { // a use whose semantics are not known well enough
     return std::nullopt;
   }
   return values;
 }
 
-/// Whether every source may be known: no register of them comes from anything but a move. Spares most instructions the
-/// rest.
+/// Whether every source may be known: all its registers come from moves. A quick test that excludes most instructions.
 bool mayKnowSources(const Rewriter& rw, const Instr& instr) {
   return std::ranges::all_of(instr.ops(), [&](const ori::Operand& o) {
     if (o.isDef || o.isNone() || o.isImm()) return true;
@@ -107,7 +106,7 @@ bool mayKnowSources(const Rewriter& rw, const Instr& instr) {
   });
 }
 
-/// How to compute an instruction that only has a result; null for others.
+/// The function that computes an instruction without side effects; null for others.
 isa::LaneFunction functionOf(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (row.has(isa::Flag::Copy) || row.has(isa::Flag::SideEffect)) return nullptr;
@@ -134,7 +133,7 @@ bool foldKnown(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// The choice between two known words in the same block that a source is.
+/// The select between two known words in the same block that computes a source.
 Instr* knownChoice(const Rewriter& rw, const Instr& reader, unsigned slot) {
   const ori::Operand& source = reader.op_(slot);
   if (source.isDef || !rw.isFrom(Op::SEL, source) || !source.isReg(File::R) || source.width != 1) return nullptr;
@@ -143,8 +142,8 @@ Instr* knownChoice(const Rewriter& rw, const Instr& reader, unsigned slot) {
   return rw.constantOf(choice->op_(1).value()) && rw.constantOf(choice->op_(2).value()) ? choice : nullptr;
 }
 
-/// An operation whose only unknown source is a choice between two known words is such a choice itself; of truth, it is
-/// the condition, or known.
+/// If the only unknown source of an operation is a select between two known words, the operation becomes such a select.
+/// A predicate result becomes the condition, or a constant.
 bool foldThroughChoice(Rewriter& rw, Instr& instr) {
   if ((rw.kindsOfSources() & Rewriter::kChosen) == 0 || instr.isGuarded()) return false;
   const isa::LaneFunction function = functionOf(instr);
@@ -172,14 +171,14 @@ bool foldThroughChoice(Rewriter& rw, Instr& instr) {
     } else if (b == 0) {
       rw.rewrite(instr, Op::SEL, {target, Operand::rz(), word(a), condition.notted()});
     } else {
-      continue; // a choice has room for one number only
+      continue; // a select has room for one constant only
     }
     return true;
   }
   return false;
 }
 
-/// Whether the two words compare so.
+/// The result of comparing two words.
 std::optional<bool> compares(const Instr& comparison, std::uint32_t a, std::uint32_t b) {
   const bool isUnsigned = isa::modAs<isa::IntType>(comparison, Mod::Type) == isa::IntType::U32;
   const auto value = [&](std::uint32_t word) {
@@ -196,14 +195,14 @@ std::optional<bool> compares(const Instr& comparison, std::uint32_t a, std::uint
   }
 }
 
-/// A comparison of a word with a known one, and nothing else.
+/// Whether this only compares a word with a known one.
 bool isPlainTest(const Rewriter& rw, const Instr& instr) {
   return instr.op == Op::ISETP && !instr.isGuarded() && isUnused(instr.op_(1).value()) &&
          isa::modAs<isa::BoolOp>(instr, Mod::Bool) == isa::BoolOp::AND && instr.op_(4).value() == Operand::pt() &&
          rw.constantOf(instr.op_(3).value());
 }
 
-/// Whether all who read the register are such comparisons of it in that block.
+/// Whether all uses of the register are such comparisons in that block.
 bool hasOnlyTests(const Rewriter& rw, const Operand& value, const ori::Block* block) {
   bool areTests = true;
   rw.function().forEachUse(value.reg, [&](const ori::Operand& use) {
@@ -213,7 +212,7 @@ bool hasOnlyTests(const Rewriter& rw, const Operand& value, const ori::Block* bl
   return areTests;
 }
 
-/// The truth of the comparison for a choice between two known words, of which it tells one from the other.
+/// The result of the comparison for a select between two known words, if it differs between them.
 std::optional<Operand> testOfKnownChoice(const Rewriter& rw, const Instr& test, const Operand& value,
                                          std::uint32_t limit) {
   const Instr* choice = rw.producer(value, Op::SEL);
@@ -226,8 +225,8 @@ std::optional<Operand> testOfKnownChoice(const Rewriter& rw, const Instr& test, 
   return *first ? condition : condition.notted();
 }
 
-/// The test of a choice between a known word and another value asks for the condition and tests the other value: with
-/// `x = p ? a : 2`, x == 1 is p && a == 1, and x == 2 is !p || a == 2. So nobody needs the choice.
+/// A test of a select between a known word and another value becomes a test of the other value, combined with the
+/// condition: with `x = p ? a : 2`, x == 1 is p && a == 1, and x == 2 is !p || a == 2. The select may then become dead.
 bool foldTestOfChoice(Rewriter& rw, Instr& instr) {
   if ((rw.kindsOfSources() & Rewriter::kChosen) == 0 || !isPlainTest(rw, instr)) return false;
   const Operand tested = instr.op_(2).value();
@@ -248,7 +247,7 @@ bool foldTestOfChoice(Rewriter& rw, Instr& instr) {
     const Operand result = instr.op_(0).value(), joined = *truth ? takesOther.notted() : takesOther;
     const isa::BoolOp op = *truth ? isa::BoolOp::OR : isa::BoolOp::AND;
     if (const auto inner = testOfKnownChoice(rw, instr, other, limit)) {
-      constexpr std::int32_t kAnd = 0xc0, kOr = 0xfc; // of the first two inputs
+      constexpr std::int32_t kAnd = 0xc0, kOr = 0xfc; // tables of the first two inputs
       rw.rewrite(instr, Op::PLOP3,
                  {result, Operand::pt(), *inner, joined, Operand::pt(), Operand::immediate(*truth ? kOr : kAnd),
                   Operand::immediate(0)});
@@ -263,8 +262,7 @@ bool foldTestOfChoice(Rewriter& rw, Instr& instr) {
   return false;
 }
 
-/// A sum of known words and a carry that is not known is a choice between two words; its carry out is the carry, or
-/// known.
+/// A sum of known words and an unknown carry becomes a select between two words; its carry-out is the carry, or known.
 bool foldThroughCarry(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::IADD3_X || instr.isGuarded()) return false;
   const int only = onlyResult(rw, instr);
@@ -273,7 +271,7 @@ bool foldThroughCarry(Rewriter& rw, Instr& instr) {
   for (unsigned slot : {6u, 7u}) {
     const Operand carry = instr.op_(slot).value();
     if (!carry.isVirtual() || !rw.isStable(carry)) continue;
-    // The modifier of the carry is applied to what is assumed.
+    // The modifier of the carry is applied to the assumed value.
     const isa::LaneFunction function = isa::laneFunction(instr.op);
     const auto set = evaluate(rw, instr, function, Assumption{slot, carry.inverted() ? 0u : 1u});
     const auto clear = evaluate(rw, instr, function, Assumption{slot, carry.inverted() ? 1u : 0u});
@@ -296,7 +294,7 @@ bool foldThroughCarry(Rewriter& rw, Instr& instr) {
   return false;
 }
 
-/// A choice of which the condition is known, or between two that are the same.
+/// A select with a known condition, or between two equal values.
 bool foldSelect(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::SEL) return false;
   const Operand a = instr.op_(1).value(), b = instr.op_(2).value();
@@ -308,7 +306,7 @@ bool foldSelect(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// The number that a uniform register has from the lanes, or from a move.
+/// The constant in a uniform register that comes from the lanes or from a move.
 std::optional<std::uint32_t> uniformConstant(const Rewriter& rw, const Operand& o) {
   if (o.isZeroReg()) return 0u;
   const Definition def = rw.definition(o);
@@ -317,7 +315,7 @@ std::optional<std::uint32_t> uniformConstant(const Rewriter& rw, const Operand& 
   return def.instr->op == Op::R2UR ? rw.constantOf(def.instr->op_(2).value()) : std::nullopt;
 }
 
-/// A known number that is brought from the lanes to the warp, and the question whether it is zero.
+/// Folds a known value that is moved from the lanes to the warp, and the test whether it is zero.
 bool foldUniform(Rewriter& rw, Instr& instr) {
   if (instr.op == Op::R2UR && isUnused(instr.op_(0).value())) {
     // In SSA form the result is undefined where the guard is false.

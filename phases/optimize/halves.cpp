@@ -1,4 +1,4 @@
-// Halves of registers: what takes one out of a word goes into the operations that read it.
+// Folds the extraction of halves from words into the operations that use them.
 
 #include "encoder/isa/desc.h"
 #include "phases/optimize/known_bits.h"
@@ -14,15 +14,15 @@ using ori::Instr;
 
 namespace {
 
-constexpr unsigned kOtherSource = 4, kReplicateSign = 8; // in the selector of a byte
+constexpr unsigned kOtherSource = 4, kReplicateSign = 8; // bits in the selector of a byte
 
-/// Where a byte comes from: a word, and a selector without kOtherSource.
+/// The source of a byte: a word, and a selector without kOtherSource.
 struct Byte {
   Operand word;
   unsigned pick;
 };
 
-/// A copy of another word's upper half, whatever the upper half of the result is.
+/// The word whose upper half the instruction moves to the lower half; the upper half of the result may be anything.
 std::optional<Operand> shiftedDown(const Rewriter& rw, const Instr& instr) {
   if (instr.op != Op::SHF || rw.constantOf(instr.op_(2).value()) != 16u) return std::nullopt;
   const auto type = isa::modAs<isa::ShiftType>(instr, Mod::ShiftType);
@@ -32,7 +32,7 @@ std::optional<Operand> shiftedDown(const Rewriter& rw, const Instr& instr) {
   return instr.op_(3).value();
 }
 
-/// The byte of the result that the instruction copies from one of its sources.
+/// The source byte if the instruction copies byte `at` of the result from one of its sources.
 std::optional<Byte> copiedByte(const Rewriter& rw, const Instr& instr, unsigned at) {
   if (const auto word = shiftedDown(rw, instr)) return at < 2 ? std::optional(Byte{*word, at + 2}) : std::nullopt;
   const auto order = byteOrder(rw, instr);
@@ -41,14 +41,14 @@ std::optional<Byte> copiedByte(const Rewriter& rw, const Instr& instr, unsigned 
   return Byte{instr.op_(pick & kOtherSource ? 3 : 1).value(), pick & ~kOtherSource};
 }
 
-/// What defines the word in `use`, if it is defined once.
+/// The definition of the word in `use`, if it has only one.
 const Instr* wordDefinition(const Rewriter& rw, const Operand& use) {
   if (!use.isReg(File::R) || !use.isVirtual() || use.width != 1) return nullptr;
   const Definition def = rw.definition(use);
   return def && def.instr->op_(def.slot).width == 1 ? def.instr : nullptr;
 }
 
-/// Half a word: the bits of the lower half of `use`.
+/// Half a word: the source of the lower half of `use`.
 struct Half {
   Operand word;
   bool isUpper;
@@ -62,7 +62,7 @@ std::optional<Half> lowerHalf(const Rewriter& rw, const Operand& use) {
   return Half{low->word, low->pick == 2};
 }
 
-/// An operand that reads a lower half reads it where it was.
+/// An operand that reads a moved lower half reads it at its original place.
 bool readInPlace(Rewriter& rw, Instr& instr) {
   bool isChanged = false;
   for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
@@ -80,7 +80,7 @@ bool readInPlace(Rewriter& rw, Instr& instr) {
   return isChanged;
 }
 
-/// A half that is shifted to the upper one: where it has been there before, the lower one only has to be cleared.
+/// A half that is shifted to the upper half: if it was in the upper half before, only the lower one must be cleared.
 bool shiftInPlace(Rewriter& rw, Instr& instr) {
   const bool isPlainLeft = isa::modAs<isa::ShiftDir>(instr, Mod::ShiftDir) == isa::ShiftDir::L &&
                            isa::modAs<isa::ShiftType>(instr, Mod::ShiftType) == isa::ShiftType::U32 &&
@@ -100,7 +100,7 @@ bool shiftInPlace(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// A source whose bytes are copies of another word's bytes is that word.
+/// Replaces a source whose bytes are copies of another word's bytes by that word.
 bool permuteSource(Rewriter& rw, Instr& instr, unsigned order, unsigned slot) {
   const Instr* inner = wordDefinition(rw, instr.op_(slot).value());
   if (!inner || inner == &instr || !isPlainR(instr.op_(slot).value())) return false;
@@ -121,14 +121,14 @@ bool permuteSource(Rewriter& rw, Instr& instr, unsigned order, unsigned slot) {
     operands.push_back(o.value());
   operands[slot] = *word;
   operands[2] = Operand::immediate(static_cast<std::int32_t>(changed));
-  if ((changed & 0x1111 * kOtherSource) == 0) operands[3] = Operand::rz(); // no byte comes from there any more
+  if ((changed & 0x1111 * kOtherSource) == 0) operands[3] = Operand::rz(); // no byte comes from it any more
   if (!isa::fits(instr.op, instr.mods, operands)) return false;
   for (const unsigned i : {1u, 2u, 3u})
     if (instr.op_(i).value() != operands[i]) rw.setOperand(instr, i, operands[i]);
   return true;
 }
 
-/// Two numbers that are converted one by one, and packed then, are converted together.
+/// Two values that are converted separately and then packed are converted together.
 bool convertTogether(Rewriter& rw, Instr& instr, unsigned order) {
   if (order != 0x5410 && order != 0x1054) return false;
   const Operand lower = instr.op_(order == 0x5410 ? 1 : 3).value(), upper = instr.op_(order == 0x5410 ? 3 : 1).value();
@@ -147,7 +147,7 @@ bool convertTogether(Rewriter& rw, Instr& instr, unsigned order) {
   return true;
 }
 
-/// An operation on two halves at once that does not mix them.
+/// Whether this is an operation on two independent halves.
 bool isOnHalves(Op op) {
   return op == Op::HADD2 || op == Op::HMUL2 || op == Op::HFMA2 || op == Op::HMNMX2;
 }
@@ -158,7 +158,7 @@ class PairBuilder {
   PairBuilder(Rewriter& rw, Instr& where) : rw_(rw), where_(where) {}
 
   /// The operation whose lower half is that of `first`, and whose upper half is the lower one of `second`; null if
-  /// there is none. Without `isTrial` its operands are emitted in front of the place, as far as they are joined, too.
+  /// there is none. Without `isTrial`, joined operands are emitted before the insertion point.
   struct Pair {
     const Instr* first;
     std::vector<Operand> sources;
@@ -195,7 +195,7 @@ class PairBuilder {
     return def.instr;
   }
 
-  /// The operand whose halves are the lower ones of two.
+  /// The operand whose halves are the lower halves of two operands.
   std::optional<Operand> joined(const Operand& low, const Operand& high, unsigned depth, bool isTrial) {
     if (low.flags != high.flags) return std::nullopt;
     if (low.kind == Operand::Kind::Imm && high.kind == Operand::Kind::Imm)
@@ -231,7 +231,7 @@ class PairBuilder {
   Instr& where_;
 };
 
-/// All uses of the word read its lower half only.
+/// Whether all uses of the word read only its lower half.
 bool isReadAsHalf(const Rewriter& rw, const Operand& word) {
   bool isHalf = true;
   rw.function().forEachUse(word.reg, [&](const ori::Operand& use) {
@@ -248,7 +248,7 @@ bool isReadAsHalf(const Rewriter& rw, const Operand& word) {
   return isHalf;
 }
 
-/// The earlier of two instructions of a block, if they are not far apart.
+/// The earlier of two instructions of a block, if they are close together.
 Instr* earlierOf(Instr& one, Instr& other) {
   constexpr unsigned kFarthest = 256;
   const Instr *afterOne = &one, *afterOther = &other;
@@ -261,8 +261,8 @@ Instr* earlierOf(Instr& one, Instr& other) {
   return nullptr;
 }
 
-/// Two halves that are packed, and read one by one elsewhere, are computed together and read where they are then. What
-/// joins them are words that both read, so these are there before the earlier of the two.
+/// Two halves that are packed and also used separately are computed together, and their other uses read the halves of
+/// the result. The operands are joined from words that both halves use, so they are available before the earlier one.
 bool computeOnce(Rewriter& rw, const Operand& lower, const Operand& upper, unsigned depth) {
   Instr *low = rw.definition(lower).instr, *high = rw.definition(upper).instr;
   if (low->block != high->block || (rw.hasOneUse(lower) && rw.hasOneUse(upper)) || !isReadAsHalf(rw, lower) ||
@@ -280,7 +280,7 @@ bool computeOnce(Rewriter& rw, const Operand& lower, const Operand& upper, unsig
   return true;
 }
 
-/// Two halves that are computed one by one, and packed then, are computed together.
+/// Two halves that are computed separately and then packed are computed together.
 bool computeTogether(Rewriter& rw, Instr& instr, unsigned order) {
   constexpr unsigned kDepth = 8;
   if (order != 0x5410 && order != 0x1054) return false;
@@ -304,7 +304,7 @@ bool computeTogether(Rewriter& rw, Instr& instr, unsigned order) {
 
 } // namespace
 
-/// Halves are read where they are, instead of being taken out of a word, or put into one, before.
+/// Uses halves in place, instead of extracting them from a word, or inserting them into one, first.
 bool foldHalves(Rewriter& rw, Instr& instr) {
   if (instr.op == Op::SHF) return shiftInPlace(rw, instr);
   if (const auto order = byteOrder(rw, instr))

@@ -12,7 +12,7 @@ using ori::Instr;
 
 namespace {
 
-/// An f32 or f64 operation whose NaN results are the canonical one, and which does not tell NaNs apart.
+/// Whether this is an f32 or f64 operation that returns the canonical NaN and treats all NaNs alike.
 bool isArithmetic(Op op) {
   switch (op) {
   case Op::FADD:
@@ -31,8 +31,8 @@ bool isComparison(Op op) {
   return op == Op::FSETP || op == Op::DSETP;
 }
 
-/// The operation makes a NaN canonical, and a copy does not. Returns true if no user can see the difference: the
-/// operand is a result of arithmetic itself, or all users are.
+/// The operation makes a NaN canonical, and a copy does not. Returns true if no use can see the difference: the operand
+/// is a result of arithmetic itself, or all uses are arithmetic.
 bool isCanonicalAnyway(const Rewriter& rw, const Operand& operand, const Operand& result) {
   const Definition def = rw.definition(operand);
   if (def && (isArithmetic(def.instr->op) || def.instr->op == Op::I2F)) return true;
@@ -54,14 +54,14 @@ bool isOne(const Rewriter& rw, const Instr& instr, unsigned slot, std::uint32_t 
   return operand.isImm() && static_cast<std::uint32_t>(operand.imm) == (kHighWordOfOne | sign);
 }
 
-/// An f32 product that is neither clamped nor scaled.
+/// Whether this is an f32 product without saturation or scale.
 bool isPlainProduct(const Instr& instr) {
   constexpr int kNoScale = 4;
   return instr.op == Op::FMUL && isa::getMod(instr.op, instr.mods, Mod::Sat) == 0 &&
          isa::getMod(instr.op, instr.mods, Mod::Sub) == kNoScale;
 }
 
-/// x * -1 is -x + -0, which goes into its users as a sign (float_signs.cpp).
+/// x * -1 becomes -x + -0, which its uses absorb as a sign (float_signs.cpp).
 bool becomeNegation(Rewriter& rw, Instr& instr) {
   if ((!isPlainProduct(instr) && instr.op != Op::DMUL) || !isOne(rw, instr, 2, kSign)) return false;
   const Operand result = instr.op_(0).value(), x = instr.op_(1).value();
@@ -76,7 +76,7 @@ bool becomeNegation(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// The operand that a product, a minimum or a maximum is equal to.
+/// The operand that a product, minimum or maximum is equal to.
 std::optional<Operand> equalOperand(const Rewriter& rw, const Instr& instr) {
   const Operand a = instr.op_(1).value(), b = instr.op_(2).value();
   switch (instr.op) {

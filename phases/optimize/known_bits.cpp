@@ -1,5 +1,5 @@
-// Bits that are known before the program runs, and operations that change no bit that could be set: the zero extension
-// of a truth value, the mask of a byte that has just been loaded.
+// Known bits, and removal of operations that change no bit that could be set: the zero extension of a truth value, the
+// mask of a byte that was just loaded.
 
 #include "phases/optimize/known_bits.h"
 
@@ -22,7 +22,7 @@ using ori::Instr;
 
 namespace {
 
-/// How many definitions are looked through, one behind the other.
+/// How many definitions in sequence are followed.
 constexpr unsigned kDepth = 4;
 
 Bits bitsOf(const Rewriter& rw, const Operand& operand, unsigned depth);
@@ -33,7 +33,7 @@ std::array<Bits, 3> logicInputs(const Rewriter& rw, const Instr& instr, unsigned
           bitsOf(rw, instr.op_(4).value(), depth)};
 }
 
-/// Inputs that always change the result come first: nothing is known of it where nothing is known of one of them.
+/// Inputs that always affect the result come first: if nothing is known of one of them, nothing is known of the result.
 Bits bitsOfLogic(const Rewriter& rw, const Instr& instr, unsigned depth) {
   const auto lut = static_cast<unsigned>(instr.op_(5).imm);
   std::array<Bits, 3> inputs;
@@ -49,7 +49,7 @@ Bits bitsOfLogic(const Rewriter& rw, const Instr& instr, unsigned depth) {
   return result;
 }
 
-/// Byte `i` of what a PRMT makes of its two sources.
+/// Byte `i` of the result of a PRMT of two sources.
 Bits permutedByte(const Bits& low, const Bits& high, unsigned order, unsigned i) {
   constexpr unsigned kReplicateSign = 8, kOtherSource = 4;
   const unsigned pick = order >> (4 * i) & 15;
@@ -80,7 +80,7 @@ Bits bitsOfShift(const Rewriter& rw, const Instr& instr, unsigned depth) {
   const Bits from = bitsOf(rw, instr.op_(shift->slot).value(), depth);
   if (shift->isLeft) return {from.canBeZero << count | ((1u << count) - 1), from.canBeOne << count};
   if (!shift->isSigned) return {from.canBeZero >> count | ~(~0u >> count), from.canBeOne >> count};
-  // The sign comes in at the top.
+  // The sign is shifted in at the top.
   const auto shifted = [&](std::uint32_t bits) {
     return static_cast<std::uint32_t>(static_cast<std::int32_t>(bits) >> count);
   };
@@ -97,25 +97,25 @@ Bits bitsOfField(const Rewriter& rw, const Instr& instr, unsigned depth) {
   return {from.canBeZero | ~mask, from.canBeOne & mask};
 }
 
-/// The bits of words up to `most` that end in so many zeros; they wrap if it is more than a word.
+/// The possible bits of words up to `most` with this many trailing zeros. The words wrap if `most` exceeds a word.
 Bits bitsUpTo(std::uint64_t most, int zeros) {
   if (zeros >= 32) return Bits::of(0);
   const std::uint64_t bits = most > ~std::uint32_t{0} ? ~std::uint32_t{0} : std::bit_ceil(most + 1) - 1;
   return Bits::within(static_cast<std::uint32_t>(bits) & ~0u << zeros);
 }
 
-/// Sums of products: zeros at the end add up; what cannot wrap begins with some.
+/// Products with an addend: trailing zeros add up, and products that cannot wrap have leading zeros.
 Bits bitsOfProduct(const Rewriter& rw, const Instr& instr, unsigned depth) {
   const Operand x = instr.op_(1).value(), y = instr.op_(2).value(), addend = instr.op_(3).value();
   const Bits c = bitsOf(rw, addend, depth);
-  if (c.canBeOne == ~0u) return {}; // whatever the product is
+  if (c.canBeOne == ~0u) return {}; // for any product
   const Bits a = bitsOf(rw, x, depth), b = bitsOf(rw, y, depth);
   const std::uint64_t most = std::uint64_t{a.canBeOne} * b.canBeOne + c.canBeOne;
   return bitsUpTo(most,
                   std::min(std::countr_zero(a.canBeOne) + std::countr_zero(b.canBeOne), std::countr_zero(c.canBeOne)));
 }
 
-/// A sum or difference ends in as many zeros as all its sources do; a sum that cannot wrap begins with some.
+/// A sum or difference has as many trailing zeros as all its sources have. A sum that cannot wrap has leading zeros.
 Bits bitsOfSum(const Rewriter& rw, const Instr& instr, unsigned depth) {
   int zeros = 32;
   std::uint64_t most = 0;
@@ -124,14 +124,14 @@ Bits bitsOfSum(const Rewriter& rw, const Instr& instr, unsigned depth) {
     const bool isNegated = source.neg();
     source.flags &= static_cast<std::uint8_t>(~Operand::kNeg);
     const std::uint32_t canBeOne = bitsOf(rw, source, depth).canBeOne;
-    if (canBeOne == ~0u) return {}; // whatever the others are
+    if (canBeOne == ~0u) return {}; // for any other addends
     zeros = std::min(zeros, std::countr_zero(canBeOne));
     most += isNegated && canBeOne != 0 ? ~std::uint32_t{0} : canBeOne;
   }
   return bitsUpTo(most, zeros);
 }
 
-/// (Ra << n) + Rb, like a sum; where no bit of both can be one, the bits of both.
+/// (Ra << n) + Rb, like a sum; if no bit can be one in both, the bits of both.
 Bits bitsOfShiftedSum(const Rewriter& rw, const Instr& instr, unsigned depth) {
   const auto count = static_cast<unsigned>(instr.op_(4).imm);
   const Bits a = bitsOf(rw, instr.op_(2).value(), depth), b = bitsOf(rw, instr.op_(3).value(), depth);
@@ -168,7 +168,7 @@ Bits bitsOf(const Rewriter& rw, const Operand& operand, unsigned depth) {
   const Definition def = rw.definition(operand);
   if (!def) return {};
   const Instr& instr = *def.instr;
-  // Only these hold constants.
+  // Only these instructions hold constants.
   if (instr.op == Op::MOV || instr.op == Op::COPY)
     if (const auto value = rw.constantOf(operand)) return Bits::of(*value);
   if (depth == 0 || instr.op_(def.slot).width != 1) return {};
@@ -201,7 +201,8 @@ bool isCopyable(const Rewriter& rw, const Operand& o) {
   return o.isReg(File::R) && !o.neg() && !o.abs() && !o.inverted() && o.half == Operand::Half::None && rw.isStable(o);
 }
 
-/// Each byte of the result is the same byte of Ra, which Rc may be, too, or both are known to be zero.
+/// Drops a permutation if each byte of the result is the same byte of Ra (Rc may be the same register), or both are
+/// known to be zero.
 bool dropPermutation(Rewriter& rw, Instr& instr) {
   const auto order = byteOrder(rw, instr);
   const Operand source = instr.op_(1).value(), other = instr.op_(3).value();
@@ -217,7 +218,7 @@ bool dropPermutation(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// The table gives one of its inputs for all bits that the inputs can have.
+/// Drops logic if its table returns one of the inputs for all possible bits.
 bool dropLogic(Rewriter& rw, Instr& instr) {
   if (!isUnused(instr.op_(0).value())) return false;
   const auto lut = static_cast<unsigned>(instr.op_(5).imm);
@@ -237,7 +238,8 @@ bool dropLogic(Rewriter& rw, Instr& instr) {
   return false;
 }
 
-/// Signs of numbers that have none, and what is shifted out, are zero. Where no sign comes in, none is asked for.
+/// A shift result is zero if all possible bits are shifted out. If the sign bit is zero, a signed shift becomes
+/// unsigned.
 bool dropShift(Rewriter& rw, Instr& instr) {
   const Bits bits = bitsOfShift(rw, instr, kDepth);
   if (bits.canBeOne == 0) {
@@ -250,7 +252,7 @@ bool dropShift(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// The absolute value of a number without a sign, or of an absolute value.
+/// Drops the absolute value of a number that is not negative, or of an absolute value.
 bool dropAbsolute(Rewriter& rw, Instr& instr) {
   const Operand source = instr.op_(1).value();
   if (!isCopyable(rw, source)) return false;
@@ -259,7 +261,7 @@ bool dropAbsolute(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// A field that is the whole word, or a zero-extended one with all bits that can be one.
+/// Drops a field that is the whole word, or a zero-extended one with all bits that can be one.
 bool dropField(Rewriter& rw, Instr& instr) {
   const auto length = rw.constantOf(instr.op_(2).value());
   const Operand source = instr.op_(1).value();
@@ -271,8 +273,8 @@ bool dropField(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// An f32 conversion of a narrow unsigned integer that is zero-extended: I2FP converts all 32 bits, at four times the
-/// rate.
+/// An f32 conversion of a zero-extended narrow unsigned integer becomes I2FP, which converts all 32 bits at four times
+/// the rate.
 bool convertWholeWord(Rewriter& rw, Instr& instr) {
   if (!rw.function().module().target().has(isa::Capability::AluIntegerToFloat)) return false;
   const Operand source = instr.op_(1).value();
@@ -281,7 +283,7 @@ bool convertWholeWord(Rewriter& rw, Instr& instr) {
   if (isa::modAs<isa::Fmt>(instr, Mod::DstFmt) != isa::Fmt::F32 || !isCopyable(rw, source)) return false;
   if ((rounding != isa::Rnd::RN && rounding != isa::Rnd::RZ) || isa::getMod(instr.op, instr.mods, Mod::Byte) != 0)
     return false;
-  unsigned width = 0; // of values without a sign
+  unsigned width = 0; // for unsigned values
   switch (format) {
   case isa::IntFmt::U8: width = 8; break;
   case isa::IntFmt::S8: width = 7; break;

@@ -8,7 +8,7 @@
 
 namespace orias::phases {
 
-/// One word of file R without modifiers.
+/// Whether this is one word of file R without modifiers.
 inline bool isPlainR(const isa::Operand& o) {
   return o.isReg(isa::File::R) && o.width == 1 && !o.neg() && !o.abs() && !o.inverted() &&
          o.half == isa::Operand::Half::None;
@@ -33,10 +33,10 @@ struct Bits {
 /// The bits at which the three inputs of a LOP3 can have the values of row `row` of its table. known_bits.cpp
 std::uint32_t bitsOfRow(const std::array<Bits, 3>& inputs, unsigned row);
 
-/// The selector of a PRMT that picks bytes by number, if it is known: four bits for each byte. known_bits.cpp
+/// The selector of a PRMT as byte numbers, if it is known: four bits for each byte. known_bits.cpp
 std::optional<unsigned> byteOrder(const Rewriter& rw, const ori::Instr& instr);
 
-/// A shift of one word by a known count from 0 to 31: to the left from Ra, to the right (.HI) from Rc.
+/// A shift of one word by a known count from 0 to 31: a left shift of Ra, or a right shift (.HI) of Rc.
 struct WordShift {
   unsigned slot; ///< of the word
   unsigned count;
@@ -46,10 +46,10 @@ struct WordShift {
 /// Nothing for shifts of pairs. known_bits.cpp
 std::optional<WordShift> wordShiftOf(const Rewriter& rw, const ori::Instr& instr);
 
-/// What is known of the bits of a 32-bit operand. known_bits.cpp
+/// The known bits of a 32-bit operand. known_bits.cpp
 Bits knownBits(const Rewriter& rw, const isa::Operand& operand);
 
-/// What is known of the bits that a LOP3 computes, whether it writes them or only tests them. known_bits.cpp
+/// The known bits that a LOP3 computes, whether it writes them or only tests them. known_bits.cpp
 Bits knownBitsOfLogic(const Rewriter& rw, const ori::Instr& instr);
 
 /// The range of an unsigned 32-bit value: `least` <= value <= `most`.
@@ -62,7 +62,7 @@ struct Range {
 Range rangeOfSpecial(const ori::Function& function, std::int32_t number);
 /// The range of a word of a constant bank for any launch. value_range.cpp
 Range rangeOfConstant(const ori::Function& function, unsigned bank, std::int32_t offset);
-/// A word of a constant bank at a fixed offset, without modifiers.
+/// Whether this is a word of a constant bank at a fixed offset, without modifiers.
 inline bool isPlainConstant(const isa::Operand& operand) {
   return operand.isConst() && operand.width == 1 && operand.reg == isa::Operand::kNoReg && !operand.neg() &&
          !operand.abs() && !operand.inverted() && operand.half == isa::Operand::Half::None;
@@ -72,12 +72,11 @@ inline bool isPlainConstant(const isa::Operand& operand) {
 /// cannot wrap. value_range.cpp
 Range knownRange(const Rewriter& rw, const isa::Operand& operand);
 
-/// A number that an f32 operand is never below; minus infinity if none is known. The operand can be a NaN as well.
-/// float_range.cpp
+/// A lower bound of an f32 operand; minus infinity if none is known. The operand may also be a NaN. float_range.cpp
 float leastNumber(const Rewriter& rw, const isa::Operand& operand);
 
-/// What LDC of one or two words at a fixed place loads, as an operand of one word: the first of them. Nothing for other
-/// sizes, and where a register is part of the address.
+/// The constant that LDC of one or two words at a fixed address loads, as a one-word operand: the first of them.
+/// Nothing for other sizes, or if a register is part of the address.
 std::optional<isa::Operand> loadedConstant(const ori::Instr& load);
 
 } // namespace orias::phases

@@ -21,7 +21,7 @@ std::string keyOfValue(const Operand& value) {
 
 namespace {
 
-/// Orders values as the bytes of their keys do.
+/// A sort key for values, in the order of the bytes of their keys.
 std::pair<std::uint64_t, std::uint32_t> orderOf(const Operand& value) {
   const auto part = [](auto byte, unsigned shift) { return std::uint64_t{static_cast<std::uint8_t>(byte)} << shift; };
   return {part(value.kind, 56) | part(value.file, 48) | part(value.sub, 40) | part(value.bank, 32) |

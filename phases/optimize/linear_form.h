@@ -11,38 +11,38 @@
 
 namespace orias::phases {
 
-/// A value times a number.
+/// A value times a constant.
 struct Term {
   isa::Operand value; ///< without a sign
   std::uint32_t factor = 1;
 };
 
-/// The sum of its terms and a constant, modulo 2^32. Terms are in an order that depends only on their values, each
-/// value is there once.
+/// The sum of its terms and a constant, modulo 2^32. The order of the terms depends only on their values, and each
+/// value occurs once.
 struct LinearForm {
   std::vector<Term> terms;
   std::uint32_t number = 0;
 
   void add(const Term& term);
   void add(const LinearForm& other, std::uint32_t factor);
-  /// The terms as bytes: forms that differ in their numbers alone have the same key.
+  /// The terms as bytes: forms that differ only in their constants have the same key.
   std::string key() const;
 };
 
-/// Bytes that tell a value from all others.
+/// Bytes that identify a value.
 std::string keyOfValue(const isa::Operand& value);
 
-/// Knows the forms of registers of a function in SSA form. Definitions are to be shown before their uses.
+/// The forms of registers of a function in SSA form. show() must see definitions before their uses.
 class LinearForms {
  public:
-  /// Longer sums are opaque values for their uses.
+  /// Longer sums are opaque values to their uses.
   static constexpr std::size_t kMostTerms = 6;
 
   explicit LinearForms(const Rewriter& rewriter) : rewriter_(rewriter) {}
 
-  /// The linear form of the result, empty if it is not an addition or too long. Cached for later ones.
+  /// The linear form of the result; nothing if it is not an addition or too long. Cached for later calls.
   std::optional<LinearForm> show(const ori::Instr& instr);
-  /// The form of an operand: that of its definition, or the operand itself; nothing for what may change.
+  /// The form of an operand: that of its definition, or the operand itself; nothing if its value may change.
   std::optional<LinearForm> of(const isa::Operand& operand) const;
 
   /// Calls f(operand, factor) for each addend of the instruction; false if it is not an addition.

@@ -1,4 +1,4 @@
-// Sums of 64 bits that are put together from several numbers, and products of which the upper half is not wanted.
+// 64-bit sums with several constants, and products whose upper half is unused.
 
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
@@ -30,7 +30,7 @@ std::optional<std::uint64_t> numberOf(const Rewriter& rw, const Operand& pair) {
   return pair.neg() ? 0 - number : number;
 }
 
-/// A 64-bit value and a number that is added to it.
+/// A 64-bit value plus a constant.
 struct NumberedSum {
   Operand rest;
   std::uint64_t number;
@@ -46,8 +46,8 @@ std::optional<NumberedSum> numberedSum(const Rewriter& rw, const Instr& instr) {
   return std::nullopt;
 }
 
-/// The sum has no reader that would keep it: accesses to memory take its number up, other sums of a number are made
-/// from what it is made from.
+/// Whether the sum becomes dead: accesses to memory absorb its constant, and other sums with a constant use its operand
+/// instead.
 bool isSpared(const Rewriter& rw, const Operand& sum) {
   bool is = true;
   rw.function().forEachUse(sum.reg, [&](const ori::Operand& use) {
@@ -60,7 +60,7 @@ bool isSpared(const Rewriter& rw, const Operand& sum) {
   return is;
 }
 
-/// The pair of a constant bank, at a fixed place, that a register holds.
+/// The pair at a fixed address of a constant bank that a register holds.
 struct BankPair {
   std::int64_t bank, offset;
   friend bool operator==(const BankPair&, const BankPair&) = default;
@@ -76,7 +76,7 @@ std::optional<BankPair> bankPair(const Rewriter& rw, const Operand& pair) {
   return BankPair{bank.imm, offset.imm};
 }
 
-/// The other term, if the value is a sum of the pair and it.
+/// The other term, if the value is a sum with the pair.
 std::optional<Operand> withoutTerm(const Rewriter& rw, const Operand& value, const BankPair& term) {
   const Instr* sum = value.isReg(File::R) && !value.neg() ? rw.producer(value, Op::IADD64) : nullptr;
   if (!sum || sum->isGuarded()) return std::nullopt;
@@ -88,8 +88,8 @@ std::optional<Operand> withoutTerm(const Rewriter& rw, const Operand& value, con
   return std::nullopt;
 }
 
-/// (x + w) - w is x, (x + w + y) - w is x + y: an address that was made generic, and goes back to its space. `w` is the
-/// same pair of a constant bank, the start of the space's window.
+/// (x + w) - w is x, (x + w + y) - w is x + y: an address that was made generic and is converted back to its space. `w`
+/// is the same pair of a constant bank, the start of the space's window.
 bool cancelWindow(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::IADD64 || instr.isGuarded()) return false;
   for (unsigned i = 1; i <= 2; ++i) {
@@ -126,7 +126,7 @@ bool cancelWindow(Rewriter& rw, Instr& instr) {
 
 } // namespace
 
-/// (x + number) + number is x + number, modulo 2^64; what is added and subtracted again goes.
+/// Combines (x + constant) + constant, modulo 2^64; a term that is added and subtracted again is removed.
 bool reassociateLongSum(Rewriter& rw, Instr& instr) {
   if (cancelWindow(rw, instr)) return true;
   const auto outer = numberedSum(rw, instr);
@@ -147,7 +147,7 @@ bool reassociateLongSum(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// A product of words to a pair of which nobody reads the upper word.
+/// Narrows a product of words to a pair whose upper word is unused.
 bool narrowWideProduct(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::IMAD_WIDE || instr.isGuarded() || !isUnused(instr.op_(1).value())) return false;
   const Operand result = instr.op_(0).value(), addend = instr.op_(4).value();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Truth tables of three inputs, as LOP3 and PLOP3 have them: bit (a << 2 | b << 1 | c) is the result.
+// Truth tables of three inputs, as in LOP3 and PLOP3: bit (a << 2 | b << 1 | c) is the result.
 
 #include "ori/function.h"
 
@@ -10,15 +10,15 @@
 
 namespace orias::phases {
 
-/// What is known of an input: its truth (of all its bits), and which input it is the same as (its own number if none),
-/// with an inversion.
+/// The facts about an input: its truth value (of all its bits) if known, and the input that it is equal to (its own
+/// index if none), possibly inverted.
 struct LutInput {
   std::optional<bool> known;
   unsigned same = 0;
   bool inverted = false;
 };
 
-/// The table where input i is what `inputs` say: rows that cannot happen get the value of the one that can.
+/// The table for inputs with these facts: rows that cannot occur get the value of the row that can.
 inline std::uint8_t reduceLut(std::uint8_t lut, const std::array<LutInput, 3>& inputs) {
   std::uint8_t reduced = 0;
   for (unsigned row = 0; row < 8; ++row) {
@@ -32,7 +32,7 @@ inline std::uint8_t reduceLut(std::uint8_t lut, const std::array<LutInput, 3>& i
   return reduced;
 }
 
-/// Whether a table looks at its input `i` at all.
+/// Whether a table depends on its input `i`.
 inline bool dependsOn(unsigned lut, unsigned i) {
   const unsigned bit = 4u >> i;
   for (unsigned row = 0; row < 8; ++row)
@@ -40,7 +40,7 @@ inline bool dependsOn(unsigned lut, unsigned i) {
   return false;
 }
 
-/// Whether another input `i` gives another result, whatever the other inputs are.
+/// Whether the result changes with input `i` for all values of the other inputs.
 inline bool alwaysDependsOn(unsigned lut, unsigned i) {
   const unsigned bit = 4u >> i;
   for (unsigned row = 0; row < 8; ++row)
@@ -48,7 +48,7 @@ inline bool alwaysDependsOn(unsigned lut, unsigned i) {
   return true;
 }
 
-/// What an instruction's three operands from `first` on are to its table; `known` gives the value of one.
+/// The facts about three operands of an instruction from `first` on; `known` returns the value of one.
 template <typename Known> std::array<LutInput, 3> lutInputs(const ori::Instr& instr, unsigned first, Known&& known) {
   std::array<LutInput, 3> inputs;
   for (unsigned i = 0; i < 3; ++i) {
@@ -70,7 +70,7 @@ template <typename Known> std::array<LutInput, 3> lutInputs(const ori::Instr& in
   return inputs;
 }
 
-/// The table of input i alone.
+/// The table that returns input i.
 inline constexpr std::array<std::uint8_t, 3> kInputLuts{0xf0, 0xcc, 0xaa};
 
 } // namespace orias::phases

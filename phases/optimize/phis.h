@@ -5,7 +5,7 @@
 
 namespace orias::phases {
 
-/// The first instruction of a block that is no phi; null when there is none.
+/// The first instruction of a block that is not a phi; null if there is none.
 inline ori::Instr* behindPhis(const ori::Block& block) {
   ori::Instr* at = block.first;
   while (at && at->op == isa::Op::PHI)
@@ -27,7 +27,7 @@ inline ori::Builder builderBehindPhis(ori::Function& function, ori::Block& block
   return first ? ori::Builder::before(function, first) : ori::Builder(function, &block);
 }
 
-/// The block in which an operand is read: of a phi, the predecessor that the value comes from.
+/// The block in which an operand is read: for a phi, the predecessor that the value comes from.
 inline ori::BlockId placeOf(const ori::Operand& use) {
   const ori::Instr& reader = *use.owner;
   if (reader.op != isa::Op::PHI) return reader.block->id;

@@ -1,5 +1,5 @@
-// Comparisons take over what is done with their truth: (a < b) and q is one instruction. Logic says itself whether it
-// has left a bit.
+// Combines comparisons with the logic on their results: (a < b) and q is one instruction. Logic can itself test whether
+// its result is zero.
 
 #include "encoder/isa/desc.h"
 #include "phases/optimize/lut.h"
@@ -37,7 +37,7 @@ std::optional<Connection> connectionOf(unsigned table) {
   return std::nullopt;
 }
 
-/// A comparison in the same block whose truth is all that it says, to nobody else.
+/// A comparison in the same block that has no other result, and whose result has no other use.
 Instr* loneComparison(const Rewriter& rw, const Instr& reader, const Operand& truth) {
   for (const Op op : {Op::ISETP, Op::FSETP, Op::DSETP}) {
     Instr* compare = rw.producer(truth, op);
@@ -52,13 +52,13 @@ Instr* loneComparison(const Rewriter& rw, const Instr& reader, const Operand& tr
   return nullptr;
 }
 
-/// The comparison that is true when this one is false. Both kinds have the opposite of each as far from the end of
-/// their list as that is from its start; of floating-point numbers that is the unordered one.
+/// The comparison that is true if this one is false. In both lists, opposites are at mirrored positions; for
+/// floating-point numbers the opposite is unordered.
 unsigned opposite(Op op, unsigned comparison) {
   return (op == Op::ISETP ? 7u : 15u) - comparison;
 }
 
-/// The register that an ISETP compares with zero, alone, for equality.
+/// The register that an ISETP compares with zero for equality, without another condition.
 std::optional<Operand> testedForZero(const Rewriter& rw, const Instr& instr) {
   if (instr.op != Op::ISETP || !isUnused(instr.op_(1).value())) return std::nullopt;
   const auto comparison = isa::modAs<isa::ICmp>(instr, Mod::Cmp);
@@ -72,7 +72,7 @@ std::optional<Operand> testedForZero(const Rewriter& rw, const Instr& instr) {
   return std::nullopt;
 }
 
-/// Whether the use of a predicate can be turned around where it stands.
+/// Whether the predicate use can be inverted in place.
 bool canInvert(const ori::Operand& use) {
   const Instr& user = *use.owner;
   if (&use < user.operands) return true; // a guard
@@ -95,7 +95,7 @@ void invertUses(Rewriter& rw, const Operand& truth) {
 
 } // namespace
 
-/// LOP3 into a register that is only asked whether it is zero.
+/// Combines a LOP3 with the only use of its result, a comparison with zero.
 bool combineTest(Rewriter& rw, Instr& instr) {
   const auto value = testedForZero(rw, instr);
   if (!value || !rw.hasOneUse(*value)) return false;
@@ -127,7 +127,7 @@ bool combinePredicates(Rewriter& rw, Instr& instr) {
   if (used.size() != 2) return false;
   for (const auto& [mine, theirs] : {std::pair{used[0], used[1]}, std::pair{used[1], used[0]}}) {
     Operand truth = instr.op_(kFirstSource + mine).value(), other = instr.op_(kFirstSource + theirs).value();
-    // The reduced table has seen the inversions: it is about the bare predicates.
+    // The reduced table includes the inversions, so it refers to the predicates without them.
     if (truth.inverted()) truth = truth.notted();
     if (other.inverted()) other = other.notted();
     Instr* compare = loneComparison(rw, instr, truth);

@@ -55,7 +55,7 @@ void Rewriter::forget(Instr& instr) {
         defs_[first_[o.reg] + o.sub + k] = {};
 }
 
-// --- questions
+// --- queries
 
 std::uint8_t Rewriter::kindsOfSources(const Instr& instr) const {
   std::uint8_t kinds = 0;
@@ -149,7 +149,7 @@ void Rewriter::enqueueDefinitions(const Operand& operand) {
 
 void Rewriter::changed(Instr& instr) {
   enqueue(&instr);
-  // Nobody looks through the registers that are written in several places; one of those may have very many readers.
+  // Rules do not look through registers with several definitions, which may have very many uses.
   for (const ori::Operand& o : instr.ops())
     if (o.isDef && o.isReg() && o.isVirtual() && isSingle(o.reg))
       function_.forEachUse(o.reg, [&](ori::Operand& use) { enqueue(use.owner); });

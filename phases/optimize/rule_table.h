@@ -1,6 +1,6 @@
 #pragma once
 
-// Which rules an instruction is worth a call of: most look at few opcodes.
+// Selects the rules that may apply to an instruction: most rules handle few opcodes.
 
 #include "phases/optimize/rewriter.h"
 
@@ -10,21 +10,21 @@
 
 namespace orias::phases {
 
-/// Some rules need a source of one kind.
+/// Some rules need a source of a certain kind.
 struct RuleNeed {
   Rewriter::Rule rule;
   std::uint8_t sources;
 };
 inline constexpr RuleNeed kRuleNeeds[]{{propagateCopies, Rewriter::kCopied}, {ignoreUnusedBits, Rewriter::kMasked}};
 
-/// The opcodes that a rule looks at. Those that are not listed look at any.
+/// The opcodes that a rule handles. Rules that are not listed handle any opcode.
 struct RuleOpcodes {
   Rewriter::Rule rule;
   std::initializer_list<isa::Op> ops;
 };
 
-/// An ordered list of rules, and for each opcode the set of those that look at it. With `asksAlways` all rules look at
-/// all instructions, for tests.
+/// An ordered list of rules, and for each opcode the set of rules that handle it. With `asksAlways` all rules see all
+/// instructions, for tests.
 class RuleTable {
  public:
   constexpr RuleTable(std::initializer_list<Rewriter::Rule> rules, bool asksAlways = false) {
@@ -85,7 +85,7 @@ class RuleTable {
   }
 
   Rewriter::Rule operator[](unsigned index) const { return rules_[index]; }
-  /// The rules that may change an instruction with such sources, a bit for each.
+  /// The rules that may change an instruction with these kinds of sources, one bit each.
   std::uint64_t worthTrying(isa::Op op, std::uint8_t sources) const {
     std::uint64_t set = byOp_[static_cast<std::size_t>(op)];
     for (const std::uint8_t kind : {Rewriter::kCopied, Rewriter::kMasked})

@@ -1,4 +1,4 @@
-// What only clamps a number to 0 .. 1 goes into the operation that makes it.
+// Folds clamping to 0 .. 1 into the operation that computes the value.
 
 #include "encoder/isa/desc.h"
 #include "phases/optimize/rewriter.h"
@@ -21,7 +21,7 @@ bool foldSaturation(Rewriter& rw, Instr& instr) {
     for (Op op : {Op::FFMA, Op::FMUL, Op::FADD}) {
       const Instr* source = rw.producer(number, op);
       if (!source || isa::getMod(op, source->mods, Mod::Sat) != 0) continue;
-      // What is flushed behind an operation that does not flush would not be.
+      // If the sum flushes subnormals and the operation does not, folding would lose the flush.
       if (isa::getMod(instr.op, instr.mods, Mod::Ftz) != 0 && isa::getMod(op, source->mods, Mod::Ftz) == 0) continue;
       bool isMovable = true;
       for (unsigned slot = 1; slot < source->operandCount; ++slot) {

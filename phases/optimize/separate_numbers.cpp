@@ -1,5 +1,5 @@
-// Numbers in the sums of addresses move to their ends, where an instruction's own offset takes them up: what is left
-// without them is often the same for many accesses.
+// Moves constants in the sums of addresses to the end, where an instruction's offset absorbs them: the remaining sum is
+// often the same for many accesses.
 
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
@@ -16,7 +16,7 @@ using ori::Instr;
 
 namespace {
 
-/// Sums of sums that are looked through on the way to an address.
+/// How many sums in sequence are followed on the way to an address.
 constexpr unsigned kMostSums = 4;
 constexpr std::int64_t kFar = 1 << 24;
 
@@ -24,14 +24,14 @@ bool isPlain(const Operand& o) {
   return !o.neg() && !o.inverted() && !o.abs();
 }
 
-/// Whether a slot has a term of a sum of words whose carry nobody reads.
+/// Whether a slot is a term of a one-word sum with unused carries.
 bool isTermOfWords(const Instr& sum, int slot) {
   const bool isTerm = (sum.op == Op::IADD3 && slot >= 3 && slot <= 5) || (sum.op == Op::LEA && slot == 3);
   return isTerm && isUnused(sum.op_(1).value()) && (sum.op == Op::LEA || isUnused(sum.op_(2).value()));
 }
 
-/// What a number added to an address costs nothing for: a sum whose `results` are read as addresses alone, by
-/// instructions with offsets that can be so much larger.
+/// Whether adding `more` to a sum is free: the sum is used only as an address, possibly through further sums, by
+/// instructions whose offset can be larger by that amount.
 bool isAddressOnly(const ori::Function& function, const Operand& sum, std::int64_t more, unsigned depth = 0) {
   if (!sum.isVirtual() || !function.hasUses(sum.reg) || more < -kFar || more > kFar) return false;
   bool is = true;
@@ -71,7 +71,7 @@ std::optional<std::int64_t> numberOf(const Rewriter& rw, const Operand& o) {
   return static_cast<std::int64_t>(std::uint64_t{*high} << 32 | *low);
 }
 
-/// A pair that is another one and a number, which stands in a pair, too.
+/// A pair that is another pair plus a constant, which is in a pair as well.
 struct Numbered {
   Operand rest, place;
   std::int64_t number = 0;
@@ -91,7 +91,7 @@ std::optional<Numbered> split(const Rewriter& rw, const Operand& pair) {
   return std::nullopt;
 }
 
-/// The same of a word.
+/// Splits a one-word sum in the same way.
 std::optional<Numbered> splitWord(const Rewriter& rw, const Operand& word) {
   if (!word.isReg(File::R) || !word.isVirtual() || word.width != 1 || !isPlain(word)) return std::nullopt;
   const Instr* sum = rw.producer(word, Op::IADD3);
@@ -106,7 +106,7 @@ std::optional<Numbered> splitWord(const Rewriter& rw, const Operand& word) {
   return std::nullopt;
 }
 
-/// Whether the sum has another term than that of the slot, and no number.
+/// Whether the sum has a nonconstant term other than that of the slot, and no constant.
 bool hasOtherTerm(const Rewriter& rw, const Instr& sum, unsigned slot) {
   if (sum.op == Op::LEA) return !rw.constantOf(sum.op_(2).value());
   bool has = false;
@@ -127,7 +127,7 @@ std::vector<Operand> operandsOf(const Instr& instr) {
 
 } // namespace
 
-/// (x + number) + y is (x + y) + number. All of it is modulo 2^64.
+/// (x + constant) + y becomes (x + y) + constant, modulo 2^64.
 bool separateNumber(Rewriter& rw, Instr& instr) {
   const bool isProduct = instr.op == Op::IMAD_WIDE;
   if ((instr.op != Op::IADD64 && !isProduct) || instr.isGuarded()) return false;
@@ -150,7 +150,7 @@ bool separateNumber(Rewriter& rw, Instr& instr) {
   return false;
 }
 
-/// The same with words, which are the addresses of shared and local memory.
+/// The same for words, which are the addresses of shared and local memory.
 bool separateShortNumber(Rewriter& rw, Instr& instr) {
   if ((instr.op != Op::IADD3 && instr.op != Op::LEA) || instr.isGuarded()) return false;
   const Operand result = instr.op_(0).value();
@@ -171,7 +171,7 @@ bool separateShortNumber(Rewriter& rw, Instr& instr) {
   return false;
 }
 
-/// A product of two numbers that an address is added to.
+/// Separates a product of two constants that has an address as its addend.
 bool separateProduct(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::IMAD_WIDE || instr.isGuarded() || !isUnused(instr.op_(1).value())) return false;
   const auto a = rw.constantOf(instr.op_(2).value()), b = rw.constantOf(instr.op_(3).value());

@@ -1,5 +1,5 @@
-// Constants: a number that no instruction could take as its operand is put into a register once, not at each place. So
-// is what names a texture: words of constant memory and numbers in a pair of uniform registers.
+// Shares constants: a constant that no instruction could have as an operand is put into a register once, not at each
+// use. Texture handles are shared as well: words of constant memory and constants in a pair of uniform registers.
 
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
@@ -20,13 +20,13 @@ using ori::Instr;
 
 namespace {
 
-/// So many uniform registers may hold constants; the others are for addresses and counters.
+/// The most uniform registers for constants; the others are for addresses and counters.
 constexpr unsigned kMostUniform = 40;
 
-/// A number, or a word at a fixed place of constant memory.
+/// A constant, or a word at a fixed address of constant memory.
 struct Word {
-  int bank = -1;          ///< -1 for a number
-  std::int32_t value = 0; ///< the number, or the offset in the bank
+  int bank = -1;          ///< -1 for a constant
+  std::int32_t value = 0; ///< the constant, or the offset in the bank
   auto operator<=>(const Word&) const = default;
 };
 
@@ -38,7 +38,7 @@ struct Constant {
   std::array<Instr*, 2> moves{};
 };
 
-/// The word that an instruction without a guard puts into a register of file R or UR.
+/// The constant word that an unguarded instruction writes to a register of file R or UR.
 std::optional<Word> constantWord(const Instr& instr) {
   if (instr.isGuarded() || instr.operandCount < 2) return std::nullopt;
   const ori::Operand& source = instr.op_(1);
@@ -66,7 +66,7 @@ class Sharing {
 
   bool run() {
     bool isChanged = false;
-    // In preorder: once a subtree is left, what stands in it never dominates again.
+    // In preorder: once a subtree is left, its constants never dominate again.
     for (ori::BlockId id : tree_.preorder())
       function_.forEachSafe(*function_.block(id), [&](Instr& instr) { isChanged |= visit(instr); });
     return isChanged;
@@ -80,7 +80,7 @@ class Sharing {
     bool isShared = false;
   };
 
-  /// How many registers are left, for the first pair: before anything changes.
+  /// Computes how many registers are free. Called for the first pair, before anything changes.
   void measure() {
     if (isMeasured_) return;
     isMeasured_ = true;
@@ -93,7 +93,7 @@ class Sharing {
     if (!constantWord(instr)) return false;
     const ori::VRegId reg = instr.op_(0).reg;
     const std::optional<Constant> constant = constantOf(instr);
-    // The last of the moves completes it.
+    // The last of the moves completes the constant.
     if (!constant || !isComplete(*constant, instr)) return false;
     std::vector<Known>& known = known_[{constant->file, constant->width, constant->words}];
     while (!known.empty() && !tree_.dominates(known.back().block, instr.block->id))
@@ -131,7 +131,7 @@ class Sharing {
         constant.moves[o->sub] = o->owner;
         constant.words[o->sub] = *word;
       } else {
-        // A phi wants a register of its own in any case.
+        // A phi needs its own register anyway.
         isPlain = isPlain && o >= o->owner->operands && !isa::desc(o->owner->op).isPseudo();
       }
     }
@@ -148,7 +148,7 @@ class Sharing {
     return false;
   }
 
-  /// Whether there is a register for the whole way. One that is shared already has been paid for.
+  /// Whether a register is free for the longer live range. A register that is shared already costs nothing more.
   bool mayShare(Known& known, ori::VRegId reg, unsigned width) {
     if (function_.vreg(known.reg).align != function_.vreg(reg).align) return false;
     if (known.isShared) return true;
@@ -160,7 +160,7 @@ class Sharing {
     return known.isShared = true;
   }
 
-  /// All who read it take a uniform register (phase 74).
+  /// Whether all uses can have a uniform register (phase 74).
   bool canBeUniform(ori::VRegId reg) const {
     bool canBe = true;
     function_.forEachUse(reg, [&](ori::Operand& use) {

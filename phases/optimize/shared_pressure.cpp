@@ -17,9 +17,9 @@ using ori::Instr;
 
 namespace {
 
-/// Predicates that may be live because of sharing: conditions of their own want the others.
+/// The most predicates that may be live because of sharing: conditions need the others.
 constexpr unsigned kMostPredicates = 4;
-/// Blocks and instructions that are looked at closely; behind that, less is shared.
+/// Limits for the blocks and instructions that are examined exactly. Beyond them, less is shared.
 constexpr std::size_t kMostSteps = 200'000;
 constexpr std::size_t kMostCrossed = 512;
 
@@ -62,8 +62,8 @@ void SharedPressure::measure() {
   addedIn_.assign(byBlock_.size(), {});
 }
 
-/// What the instructions of a block want now, and what has come to cross it. Never less than before: what was live
-/// when it was measured is taken for live.
+/// Updates the pressure of a block: the current registers of its instructions plus those that now cross it. Never an
+/// underestimate: registers that were live at the last measurement count as live.
 void SharedPressure::rescan(BlockId id) {
   const ori::Block& block = *function_.block(id);
   for (const Instr* instr = block.first; instr; instr = instr->next)
@@ -100,12 +100,12 @@ bool SharedPressure::take(const Instr& earlier, const Instr& later) {
   if (isAcross) {
     if (!takeAcross(earlier, later)) return false;
   } else {
-    // Between two instructions of a block sharing does not lengthen much.
+    // Sharing between two instructions of one block extends live ranges only a little.
     if (steps_ < kMostSteps) rescan(later.block->id);
     for (const unsigned f : {kR, kP})
       byBlock_[later.block->id][f] += more[f];
   }
-  // `later` becomes copies: what `earlier` leaves is live as far as there, and nothing else for longer.
+  // `later` becomes copies: the results of `earlier` are live up to there, and no other live range grows.
   for (unsigned f = 0; f < isa::kFileCount; ++f)
     own_[later.block->id][f] += more[f];
   return true;
@@ -136,7 +136,7 @@ bool SharedPressure::takeAcross(const Instr& earlier, const Instr& later) {
   bool isKnown = true;
   forEachResult(components, earlier, [&](CompId comp) { isKnown &= addCrossed(comp, earlier, later); });
   if (!isKnown) return false;
-  std::vector<std::pair<BlockId, unsigned>> counted; // block and file, a handful at most of one block
+  std::vector<std::pair<BlockId, unsigned>> counted; // block and file, a few entries for each block
   for (const auto& [id, comp] : crossed_)
     counted.emplace_back(id, static_cast<unsigned>(components.file(comp)));
   std::ranges::sort(counted);

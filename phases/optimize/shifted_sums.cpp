@@ -1,4 +1,4 @@
-// 64-bit sums with a shifted term: the addresses of elements, which are the product of an index and a size.
+// 64-bit sums with a shifted term: addresses of array elements, computed from an index and an element size.
 
 #include "phases/optimize/shifted_sums.h"
 
@@ -41,7 +41,7 @@ std::optional<ShiftedSum> shiftedTerm(const Rewriter& rw, const Operand& term, c
   return ShiftedSum{lowWord, highWord, other, static_cast<std::int32_t>(*count)};
 }
 
-/// The word has the sign of the other one in all bits.
+/// Whether all bits of the word are the sign of the other one.
 bool isSignOf(const Rewriter& rw, const Operand& word, const Operand& value) {
   const Instr* shift = rw.producer(word, Op::SHF);
   return shift && isa::modAs<isa::ShiftDir>(*shift, Mod::ShiftDir) == isa::ShiftDir::R &&
@@ -54,7 +54,7 @@ bool isNumber(const Rewriter& rw, const Operand& pair) {
   return rw.constantOf(ori::component(pair, 0)) && rw.constantOf(ori::component(pair, 1));
 }
 
-/// The word whose 64-bit extension the pair is.
+/// The word that a pair extends to 64 bits.
 struct Extension {
   Operand word;
   bool isUnsigned;
@@ -71,7 +71,7 @@ std::optional<Extension> extensionOf(const Rewriter& rw, const Operand& pair) {
   return high.isReg(File::R) && isSignOf(rw, high, word) ? std::optional(Extension{word, false}) : std::nullopt;
 }
 
-/// Whether the result is the 64-bit address of accesses to memory, and nothing else.
+/// Whether the result is used only as the 64-bit address of accesses to memory.
 bool isAddressOnly(const Rewriter& rw, const Instr& instr) {
   bool isAddress = rw.function().hasUses(instr.op_(0).reg);
   rw.function().forEachUse(instr.op_(0).reg, [&](const ori::Operand& use) {
@@ -83,7 +83,7 @@ bool isAddressOnly(const Rewriter& rw, const Instr& instr) {
   return isAddress;
 }
 
-/// The address x + y for an extended word x is x * 1 + y, one instruction instead of the extension and two sums.
+/// The address x + y with an extended word x becomes x * 1 + y: one instruction instead of the extension and two sums.
 bool foldExtendedTerm(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::IADD64 || !isAlignedPair(rw.function(), instr.op_(0).value()) || !isAddressOnly(rw, instr))
     return false;
@@ -100,7 +100,7 @@ bool foldExtendedTerm(Rewriter& rw, Instr& instr) {
   return false;
 }
 
-/// The word whose sign extension a pair is, or a number that is the sign extension of one.
+/// The word whose sign extension a pair is, or a constant that is the sign extension of one.
 std::optional<Operand> signExtended(const Rewriter& rw, const Operand& pair) {
   if (const auto extension = extensionOf(rw, pair); extension && !extension->isUnsigned) return extension->word;
   if (!pair.isReg(File::R) || !pair.isVirtual() || pair.neg() || pair.width != 2) return std::nullopt;
@@ -109,7 +109,7 @@ std::optional<Operand> signExtended(const Rewriter& rw, const Operand& pair) {
   return Operand::immediate(static_cast<std::int32_t>(*low));
 }
 
-/// The product of two words with signs, and its sum: one multiplication instead of the extensions and three.
+/// A product of two sign-extended words, with an addend or not: one multiplication instead of the extensions and three.
 bool narrowSignedProduct(Rewriter& rw, Instr& instr) {
   const Operand result = instr.op_(0).value();
   const Operand addend = instr.op == Op::IMAD64 ? instr.op_(3).value() : Operand::rz(2);
@@ -133,8 +133,8 @@ std::optional<ShiftedSum> shiftedSum(const Rewriter& rw, const Instr& instr) {
   return sum ? sum : shiftedTerm(rw, b, a);
 }
 
-/// (x << n) + y for an extended word x is x * 2^n + y, one instruction instead of the extension, two shifts and two
-/// sums. Numbers are left to the offset of the access.
+/// (x << n) + y with an extended word x becomes x * 2^n + y: one instruction instead of the extension, two shifts and
+/// two sums. Constants are left to the offset of the access.
 bool foldShiftedAddress(Rewriter& rw, Instr& instr) {
   if (instr.op == Op::IMAD64 || instr.op == Op::IMUL64) return narrowSignedProduct(rw, instr);
   const auto sum = shiftedSum(rw, instr);
@@ -150,7 +150,7 @@ bool foldShiftedAddress(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// A sum with a product of numbers, while 64-bit sums are whole.
+/// Folds a product of constants in a sum, while 64-bit sums are whole.
 bool foldProductOfNumbers(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::IMAD_WIDE) return false;
   const auto a = rw.constantOf(instr.op_(2).value()), b = rw.constantOf(instr.op_(3).value());

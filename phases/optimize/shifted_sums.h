@@ -14,7 +14,7 @@ struct ShiftedSum {
   std::int32_t count;
 };
 
-/// What an IADD64 is, one of whose terms two funnel shifts to the left have made. shifted_sums.cpp
+/// The shifted sum that an IADD64 computes, if two left funnel shifts compute one of its terms. shifted_sums.cpp
 std::optional<ShiftedSum> shiftedSum(const Rewriter& rw, const ori::Instr& instr);
 
 } // namespace orias::phases

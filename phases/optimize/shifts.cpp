@@ -25,7 +25,7 @@ Operand immediate(std::uint32_t bits) {
   return Operand::immediate(static_cast<std::int32_t>(bits));
 }
 
-/// (x << n) | y and (x << n) ^ y, where y has no bit above the low n: a sum, which LEA computes.
+/// (x << n) | y and (x << n) ^ y, where y has only the low n bits: a sum, which LEA computes.
 bool becomeShiftedSum(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::LOP3) return false;
   const auto terms = twoTerms(instr);
@@ -77,7 +77,7 @@ bool becomeProduct(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// A shift of a register that can be read later, by a count from 1 on, into which nothing but zeros or signs comes.
+/// A shift by at least 1 of a register that can be read later, which shifts in only zeros or sign bits.
 std::optional<WordShift> plainShiftOf(const Rewriter& rw, const Instr& instr) {
   const auto shift = wordShiftOf(rw, instr);
   if (!shift || shift->count == 0 || (shift->isLeft && shift->isSigned)) return std::nullopt;
@@ -118,7 +118,7 @@ std::optional<FunnelShift> funnelShiftOf(const Rewriter& rw, const Operand& a, c
 constexpr std::array kHighOfLeft{isa::ModValue{Mod::ShiftDir, isa::ShiftDir::L},
                                  isa::ModValue{Mod::ShiftType, isa::ShiftType::U64}, isa::ModValue{Mod::Hi, 1}};
 
-/// x << n and y >> (32 - n) together are the high word of the pair {x, y} << n; of one word, a rotation.
+/// x << n and y >> (32 - n) combined are the high word of the pair {x, y} << n; for equal words, a rotation.
 bool becomeFunnelShift(Rewriter& rw, Instr& instr) {
   const auto terms = twoTerms(instr);
   const auto shift = terms ? funnelShiftOf(rw, (*terms)[0], (*terms)[1]) : std::nullopt;
@@ -129,8 +129,8 @@ bool becomeFunnelShift(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// A 64-bit sum whose low words are x << n and y >> (32 - n): they have no bit in common, so that nothing is carried.
-/// Rotations of 64 bits are sums of this kind.
+/// A 64-bit sum whose low words are x << n and y >> (32 - n): they have no common bits, so there is no carry. 64-bit
+/// rotations are sums of this kind.
 bool splitSumOfShifts(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::IADD64 || instr.isGuarded()) return false;
   const Operand result = instr.op_(0).value(), a = instr.op_(1).value(), b = instr.op_(2).value();
@@ -168,7 +168,7 @@ std::optional<CountedShift> countedShiftOf(const Rewriter& rw, const Operand& te
   return CountedShift{word, count, isLeft, isa::getMod(instr->op, instr->mods, Mod::Wrap) != 0};
 }
 
-/// Whether the count is `whole` minus the other one, for a sum without more terms.
+/// Whether the count is `whole` minus the other one, computed by a sum without more terms.
 bool isRestOf(const Rewriter& rw, const Operand& count, const Operand& other, std::uint32_t whole) {
   const Instr* sum = rw.producer(count, Op::IADD3);
   const auto terms = sum ? twoTerms(*sum) : std::nullopt;
@@ -181,8 +181,8 @@ bool isRestOf(const Rewriter& rw, const Operand& count, const Operand& other, st
   return false;
 }
 
-/// x >> n and y << (32 - n), with n below 32, together are the low word of the pair {y, x} >> n, and so to the left. Of
-/// one word, modulo 32, this is a rotation: x >> n | x << (-n & 31).
+/// x >> n and y << (32 - n), with n below 32, combined are the low word of the pair {y, x} >> n; likewise for left
+/// shifts. For equal words, modulo 32, this is a rotation: x >> n | x << (-n & 31).
 bool becomeCountedFunnelShift(Rewriter& rw, Instr& instr) {
   const auto terms = twoTerms(instr);
   if (!terms) return false;
@@ -210,7 +210,7 @@ bool becomeCountedFunnelShift(Rewriter& rw, Instr& instr) {
   return false;
 }
 
-/// The shift of a word by n & 31 takes n modulo 32 itself.
+/// A shift of a word by n & 31 can take n modulo 32 itself.
 bool wrapCount(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::SHF || isa::getMod(instr.op, instr.mods, Mod::Wrap) != 0) return false;
   const auto type = isa::modAs<isa::ShiftType>(instr, Mod::ShiftType);

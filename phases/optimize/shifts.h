@@ -14,7 +14,7 @@ struct Shift {
   bool isLeft;
 };
 
-/// The shift that an instruction is, if its operand can be read later.
+/// The shift that an instruction performs, if its operand can be read at a later point.
 std::optional<Shift> shiftOf(const Rewriter& rw, const ori::Instr& instr);
 
 /// The shift that computes a register.

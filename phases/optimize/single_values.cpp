@@ -6,7 +6,7 @@ namespace orias::phases {
 
 namespace {
 
-/// The definitions of all components, and the order of instructions in their blocks.
+/// The definitions of all components, and the positions of instructions in their blocks.
 class Definitions {
  public:
   explicit Definitions(const ori::Function& function)
@@ -37,7 +37,7 @@ class Definitions {
   }
 
  private:
-  /// On every path to `use`; an instruction is not before itself.
+  /// Whether the definition is before `use` on every path; an instruction is not before itself.
   bool isBefore(const ori::Instr& definition, const ori::Instr& use) const {
     if (definition.block == use.block) return order_[definition.id] < order_[use.id];
     return tree_.dominates(definition.block->id, use.block->id);
@@ -47,7 +47,7 @@ class Definitions {
   const ori::Cfg& cfg_;
   const ori::DomTree& tree_;
   std::vector<std::uint32_t> order_;           // by instruction id
-  std::vector<const ori::Instr*> definitions_; // by component, of the register that is looked at
+  std::vector<const ori::Instr*> definitions_; // by component, of the current register
 };
 
 } // namespace

@@ -1,4 +1,5 @@
-// Common subexpressions: scoped by the dominator tree, each value is known by the instruction that computed it first.
+// Common subexpressions: scoped by the dominator tree, each value is identified by the first instruction that computed
+// it.
 
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
@@ -53,7 +54,7 @@ unsigned interchangeable(const Instr& instr) {
 
 namespace {
 
-/// Registers that only copies of others are left of, and those others.
+/// Registers that have become copies of other registers, and those registers.
 using Copies = std::unordered_map<ori::VRegId, ori::VRegId>;
 
 Operand withoutCopies(const Copies& copies, Operand o) {
@@ -62,9 +63,9 @@ Operand withoutCopies(const Copies& copies, Operand o) {
   return o;
 }
 
-/// The comparison that is true when this one is false, of a comparison alone for one predicate; else the same number.
-/// Both lists of comparisons have it as far from the end as the other is from the start; of floating-point numbers that
-/// is the unordered one.
+/// The comparison that is true if this one is false, for a single comparison of one predicate; otherwise the same
+/// comparison. In both lists, opposites are at mirrored positions; for floating-point numbers the opposite is
+/// unordered.
 unsigned oppositeOf(const Rewriter& rw, const Instr& compare, unsigned comparison) {
   constexpr unsigned kOther = 4;
   if (compare.op != Op::ISETP && compare.op != Op::FSETP && compare.op != Op::DSETP) return comparison;
@@ -74,7 +75,7 @@ unsigned oppositeOf(const Rewriter& rw, const Instr& compare, unsigned compariso
   return (compare.op == Op::ISETP ? 7u : 15u) - comparison;
 }
 
-/// The modifiers, of a comparison and its opposite the same.
+/// The modifiers; the same for a comparison and its opposite.
 std::array<std::uint8_t, isa::kMaxMods> keyMods(const Rewriter& rw, const Instr& instr) {
   auto mods = instr.mods;
   if (isa::desc(instr.op).modIndex(Mod::Cmp) < 0) return mods;
@@ -83,8 +84,8 @@ std::array<std::uint8_t, isa::kMaxMods> keyMods(const Rewriter& rw, const Instr&
   return mods;
 }
 
-/// Everything that decides the results, as bytes; empty when an operand may change between two executions. A comparison
-/// and its opposite look alike.
+/// Everything that determines the results, as bytes; empty if an operand may change between two executions. A
+/// comparison and its opposite have the same key.
 void makeKey(const Rewriter& rw, const Copies& copies, const Instr& instr, std::string& key) {
   using Bytes = std::array<std::uint64_t, 2>; // an operand
   std::array<Bytes, 3> unordered;
@@ -115,7 +116,7 @@ void makeKey(const Rewriter& rw, const Copies& copies, const Instr& instr, std::
   key.append(reinterpret_cast<const char*>(unordered.data()), count * sizeof(Bytes));
 }
 
-/// There are seven predicates: where nobody counts them, they are not kept across blocks.
+/// There are seven predicates: unless they are counted, they are not kept live across blocks.
 bool definesPredicate(const Instr& instr) {
   for (const ori::Operand& o : instr.ops())
     if (o.isDef && o.isReg(File::P) && !o.isZeroReg()) return true;
@@ -128,7 +129,7 @@ bool isOpposite(const Instr& a, const Instr& b) {
          isa::getMod(a.op, a.mods, Mod::Cmp) != isa::getMod(b.op, b.mods, Mod::Cmp);
 }
 
-/// Its results become copies of the earlier ones.
+/// Turns the results into copies of the earlier ones.
 void replaceBy(ori::Function& function, Instr& instr, Instr& earlier) {
   const bool isInverted = isOpposite(instr, earlier);
   earlier.mayContract &= instr.mayContract;
@@ -143,7 +144,7 @@ void replaceBy(ori::Function& function, Instr& instr, Instr& earlier) {
   function.erase(&instr);
 }
 
-/// Whole registers that are about to become copies of whole registers.
+/// Records whole registers that are about to become copies of whole registers.
 void noteCopies(const ori::Function& function, const Instr& instr, const Instr& earlier, Copies& copies) {
   const auto isWhole = [&](const ori::Operand& o) {
     return o.isVirtual() && o.sub == 0 && o.width == function.vreg(o.reg).width;
@@ -159,11 +160,11 @@ bool numberValues(ori::Function& function, PhaseContext* context) {
   const Rewriter rw(function);
   const ori::Cfg& cfg = function.analyses().cfg();
   const ori::DomTree& tree = function.analyses().dominators();
-  // In preorder: once a subtree is left, what was computed in it never dominates again.
+  // In preorder: once a subtree is left, its values never dominate again.
   Arena keys;
   std::unordered_map<std::string_view, std::vector<Instr*>> known;
   std::string key;
-  std::optional<SharedPressure> pressure; // measured for the first pair, before anything changes
+  std::optional<SharedPressure> pressure; // computed for the first pair, before anything changes
   const auto take = [&](Instr& earlier, Instr& later) {
     if (!context) return earlier.block == later.block || !definesPredicate(later);
     if (!pressure) pressure.emplace(function, cfg, *context);

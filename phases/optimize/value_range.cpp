@@ -1,4 +1,4 @@
-// Which values a word can have, as one unsigned interval.
+// The possible values of a word, as one unsigned interval.
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
@@ -18,12 +18,12 @@ using ori::Instr;
 
 namespace {
 
-constexpr unsigned kDepth = 4; ///< definitions that are looked through, one behind the other
+constexpr unsigned kDepth = 4; ///< how many definitions in sequence are followed
 
 // Numbers of special registers (encoder/isa/special_registers.inc); y and z follow x.
 constexpr std::int32_t kLaneId = 0, kThreadX = 33, kBlockX = 37;
-// What a launch can be at most, on all chips (CUDA C++ Programming Guide, technical specifications per compute
-// capability; PTX ISA, %ntid and %nctaid): threads of a block, in all and along x, y and z, and blocks of a grid.
+// The limits of a launch on all chips (CUDA C++ Programming Guide, technical specifications per compute capability; PTX
+// ISA, %ntid and %nctaid): threads of a block, in total and along x, y and z, and blocks of a grid.
 constexpr std::uint32_t kMostThreads = 1024;
 constexpr std::uint32_t kMostThreadsAlong[]{1024, 1024, 64};
 constexpr std::uint32_t kMostBlocksAlong[]{0x7fffffff, 0xffff, 0xffff};
@@ -59,7 +59,7 @@ Range rangeOfProduct(const Rewriter& rw, const Instr& instr, unsigned depth) {
   return {a.least * b.least + c.least, static_cast<std::uint32_t>(most + c.most)};
 }
 
-/// A word of a constant bank, at a fixed place.
+/// The range of a word of a constant bank at a fixed address.
 Range rangeOfLoad(const Rewriter& rw, const Instr& load) {
   const Operand bank = load.op_(1).value(), index = load.op_(2).value(), offset = load.op_(3).value();
   if (!bank.isImm() || !offset.isImm() || !(index.isNone() || index.isZeroReg())) return {};

@@ -1,4 +1,4 @@
-// Words of one product: IMAD and IMAD.HI become IMAD.WIDE, which also takes over the sum of both words and its carries.
+// Words of one product: IMAD and IMAD.HI become IMAD.WIDE, which also absorbs a sum of both words with its carries.
 
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
@@ -16,7 +16,7 @@ using ori::Instr;
 
 namespace {
 
-/// Maximum distance of the two instructions that become one: both words of the product live from there on.
+/// Maximum distance of the two instructions that are combined: both words of the product are live from there on.
 constexpr unsigned kMaxDistance = 32;
 
 constexpr unsigned kLowWord = 0, kHighWord = 1;
@@ -36,7 +36,7 @@ bool names(const Instr& instr, const Operand& o, bool asResult) {
   return false;
 }
 
-/// Whether what `from` reads is the same when `to`, behind it in its block, reads it.
+/// Whether a source of `from` has the same value at `to`, which is later in the same block.
 bool holdsBetween(const Rewriter& rw, const Operand& o, const Instr& from, const Instr& to) {
   if (!o.isReg() || !o.isVirtual() || rw.isStable(o)) return true;
   const Instr* at = &from;
@@ -56,7 +56,7 @@ bool arePlain(const Factors& f) {
   return isPlainRegister(f.a) && isPlainSource(f.b);
 }
 
-/// The factors of an instruction that is one word of a product and no sum.
+/// The factors of an instruction that computes one word of a product without an addend.
 std::optional<Factors> factorsOf(const Instr& instr, unsigned word) {
   if (instr.op != (word == kLowWord ? Op::IMAD : Op::IMAD_HI) || instr.isGuarded()) return std::nullopt;
   const unsigned first = word == kLowWord ? 1 : 2;
@@ -66,13 +66,13 @@ std::optional<Factors> factorsOf(const Instr& instr, unsigned word) {
   return arePlain(factors) ? std::optional(factors) : std::nullopt;
 }
 
-/// Whether a number has one bit: its products are shifts.
+/// Whether a constant has at most one bit set: its products are shifts.
 bool isPowerOfTwo(const Rewriter& rw, const Operand& factor) {
   const auto bits = rw.constantOf(factor);
   return bits && (*bits & (*bits - 1)) == 0;
 }
 
-/// How many instructions `to` is behind `from`, if not too many.
+/// How many instructions `to` is after `from`; nothing if too many.
 std::optional<unsigned> distance(const Instr& from, const Instr& to) {
   const Instr* at = from.next;
   for (unsigned n = 1; at && n <= kMaxDistance; ++n, at = at->next)
@@ -86,7 +86,7 @@ bool isSum(const Instr& instr) {
          instr.op_(0).isReg(File::R);
 }
 
-/// The only carry that goes into a sum, None if there is none; nothing if there are two.
+/// The only carry-in of a sum; None if there is none; nothing if there are two.
 std::optional<Operand> carryInOf(const Instr& sum) {
   if (sum.op == Op::IADD3) return Operand();
   const Operand p = sum.op_(6).value(), q = sum.op_(7).value();
@@ -95,12 +95,12 @@ std::optional<Operand> carryInOf(const Instr& sum) {
   return isFalse(q) ? std::optional(p) : std::nullopt;
 }
 
-/// The addend beside term `at` of a sum; nothing if there are two, or one has a modifier.
+/// The addend next to term `at` of a sum; nothing if there are two, or one has a modifier.
 std::optional<Operand> addendBeside(const Instr& sum, unsigned at) {
   Operand addend = Operand::rz();
   for (unsigned i = 3; i < 6; ++i) {
     const Operand term = sum.op_(i).value();
-    // Even the negation of zero counts: it has a carry.
+    // Even a negated zero counts: it produces a carry.
     if (term.neg() || term.inverted()) return std::nullopt;
     if (i == at || term.isZeroReg()) continue;
     if (!addend.isZeroReg() || !isPlainSource(term)) return std::nullopt;
@@ -109,7 +109,7 @@ std::optional<Operand> addendBeside(const Instr& sum, unsigned at) {
   return addend;
 }
 
-/// The words of a product, and what two sums linked by a carry add to them.
+/// The words of a product, and the addends of two sums that are linked by a carry.
 struct ProductSum {
   Factors factors;
   IntType type;
@@ -127,7 +127,7 @@ Instr* productOf(const Rewriter& rw, const Operand& term, unsigned word) {
   return isWord || isHalf ? def.instr : nullptr;
 }
 
-/// A copy that nothing reads, which the rewriter has not come to yet.
+/// Whether this is an unused copy that the rewriter has not visited yet.
 bool isDeadCopy(const Rewriter& rw, const Instr& instr) {
   return instr.op == Op::COPY && instr.op_(0).isVirtual() && !rw.function().hasUses(instr.op_(0).reg);
 }
@@ -138,7 +138,7 @@ unsigned useCount(const Rewriter& rw, const Operand& result) {
   return uses;
 }
 
-/// The product that two instructions compute the words of, if nothing else reads them; without addends.
+/// The product whose words two instructions compute, if they have no other uses; without addends.
 std::optional<ProductSum> productOfBoth(const Rewriter& rw, const Instr& low, const Instr& high) {
   if (&low == &high) {
     if (low.isGuarded() || !isUnused(low.op_(1).value()) || !low.op_(4).isZeroReg()) return std::nullopt;
@@ -163,7 +163,7 @@ std::optional<ProductSum> productSum(const Rewriter& rw, const Instr& low, const
       auto sum = productOfBoth(rw, *lowProduct, *highProduct);
       const auto lowAddend = addendBeside(low, k), highAddend = addendBeside(high, i);
       if (!sum || !lowAddend || !highAddend) continue;
-      // The new instruction reads at the place of either sum.
+      // The new instruction reads its sources at the place of either sum.
       bool isSame = holdsBetween(rw, *lowAddend, low, high);
       for (const Operand& factor : {sum->factors.a, sum->factors.b})
         for (const Instr* product : {lowProduct, highProduct})
@@ -177,7 +177,7 @@ std::optional<ProductSum> productSum(const Rewriter& rw, const Instr& low, const
   return std::nullopt;
 }
 
-/// Inserts an instruction whose operands that are not given have their defaults.
+/// Inserts an instruction; operands that are not given have their defaults.
 Instr& emitBefore(Rewriter& rw, Instr& where, Op op, std::initializer_list<Operand> operands,
                   std::initializer_list<isa::ModValue> mods = {}) {
   const isa::InstrDesc& row = isa::desc(op);
@@ -190,7 +190,7 @@ Instr& emitBefore(Rewriter& rw, Instr& where, Op op, std::initializer_list<Opera
   return rw.insertBefore(where, op, all, &values);
 }
 
-/// A pair of two words, made before an instruction.
+/// Emits a pair of two words before an instruction.
 Operand makePair(Rewriter& rw, Instr& where, const Operand& low, const Operand& high) {
   if (low.isZeroReg() && high.isZeroReg()) return Operand::rz(2);
   const Operand pair = rw.newRegister(File::R, 2);
@@ -234,9 +234,9 @@ bool pairProducts(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// The sum of two words with the words of a product, the carry between them read by the second only: IMAD.WIDE takes
-/// a pair as its addend, a carry in, and gives one out. It takes the place of the second sum, or of the first where the
-/// low word is read between them.
+/// Adds two words to the words of a product, where only the second sum uses the carry of the first: IMAD.WIDE has a
+/// pair as its addend, a carry-in and a carry-out. It replaces the second sum, or the first if the low word is used
+/// between them.
 bool combineCarryPair(Rewriter& rw, Instr& high) {
   if (high.op != Op::IADD3_X || !isSum(high)) return false;
   const auto link = carryInOf(high);
@@ -247,7 +247,7 @@ bool combineCarryPair(Rewriter& rw, Instr& high) {
   const auto sum = productSum(rw, low, high);
   if (!sum || !distance(low, high)) return false;
   const Operand carryOut = high.op_(1).value(), lowResult = low.op_(0).value(), highResult = high.op_(0).value();
-  // Only unsigned products are known to have the carry that PTX asks for.
+  // Only for unsigned products is the carry known to be the one that PTX requires.
   if (sum->type == IntType::S32 && !isUnused(carryOut)) return false;
 
   const bool hasLow = !lowResult.isZeroReg();
@@ -264,7 +264,7 @@ bool combineCarryPair(Rewriter& rw, Instr& high) {
     rw.function().unlink(&low);
     rw.function().insertBefore(&high, &low);
   }
-  // The carries are those of the product from here on.
+  // From here on, the carry-out is that of the product.
   rw.setOperand(high, 1, Operand::pt());
   Instr& at = hasLow ? low : where;
   const Operand addend = makePair(rw, at, sum->lowAddend, sum->highAddend), result = rw.newRegister(File::R, 2);
