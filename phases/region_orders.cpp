@@ -302,7 +302,7 @@ class LiveProfile {
   }
 
  private:
-  static constexpr std::uint32_t kReach = 512; ///< later instructions are not moved forward
+  static constexpr std::uint32_t kReach = 512; ///< positions; instructions further down are not moved forward
 
   /// In the positions from `start` up to the instruction's old position, `by` more registers are live.
   struct Change {

@@ -196,7 +196,7 @@ class LoadSharing {
     }
   }
 
-  /// A loop without loop-carried values waits for stores of other threads.
+  /// Whether the block is the header of a loop without phis. Such a loop may wait for stores of other threads.
   bool mayWait(ori::BlockId id) const {
     const Instr* first = function_.block(id)->first;
     if (first && first->op == Op::PHI) return false;

@@ -130,7 +130,8 @@ class Allocator {
   }
 
  private:
-  /// Spills predicates that get no register to file R, or rematerializes them from values in R.
+  /// Adds predicates that get no register to the webs of file R: each is spilled to R or rematerialized from values
+  /// there.
   void addPredicatesTo(Webs& registers) {
     const LiveRanges ranges(code_, File::P);
     const unsigned limit = usable(File::P, limitOf(File::P));

@@ -112,7 +112,7 @@ class Orderer {
     close(open);
   }
 
-  /// Whether the instruction leaves for other code, which does not know what is in flight.
+  /// Whether the instruction transfers control to other code, which does not know what is in flight.
   static bool leaves(const Instr& instr) {
     if (instr.op == Op::CALL_REL || instr.op == Op::RET) return true;
     if (isa::desc(instr.op).latencyClass != isa::LatencyClass::Branch) return false;

@@ -120,7 +120,7 @@ class TakenSlots {
   std::size_t words_;                    ///< of each of the sets below, which are stored in sequence
   std::vector<std::uint64_t> atPoint_;   ///< by point: taken by segments that cover a part of the block
   std::vector<std::uint64_t> inAll_;     ///< by block: taken by segments that cover all of it
-  std::vector<std::uint64_t> somewhere_; ///< by block: taken at one of its points, or at all
+  std::vector<std::uint64_t> somewhere_; ///< by block: taken at one or more of its points
 };
 
 } // namespace orias::regalloc

@@ -202,7 +202,7 @@ bool isPlainTest(const Rewriter& rw, const Instr& instr) {
          rw.constantOf(instr.op_(3).value());
 }
 
-/// Whether all uses of the register are such comparisons in that block.
+/// Whether all uses of the register are plain tests (isPlainTest) in the block.
 bool hasOnlyTests(const Rewriter& rw, const Operand& value, const ori::Block* block) {
   bool areTests = true;
   rw.function().forEachUse(value.reg, [&](const ori::Operand& use) {
