@@ -1,4 +1,4 @@
-// Functions with an ABI of their own, in relocatable code: calls of them, and how they begin and end.
+// Functions with an ABI of their own, in relocatable code: their calls, prologues and epilogues.
 
 #include "frontend/lower/function_lowering.h"
 #include "frontend/lower/parameter_places.h"
@@ -16,17 +16,17 @@ namespace {
 constexpr std::uint32_t kWordsOfTuple = 4;
 constexpr std::uint32_t kTuples = ParameterPlaces::kRegisters / kWordsOfTuple;
 constexpr std::uint32_t kStackPointer = 1;
-constexpr std::uint32_t kStackAlignment = 8;  ///< at a call without parameters on the stack that want more
+constexpr std::uint32_t kStackAlignment = 8;  ///< of the stack at a call, unless parameters on the stack require more
 constexpr std::uint32_t kAddressBytes = 4;    ///< of a result, in local memory
-constexpr std::uint32_t kAlignmentBelow = 16; ///< of the stack pointer where memory is taken from the stack
-/// With more arguments the pointer would stand in R2, which is the frame's there.
+constexpr std::uint32_t kAlignmentBelow = 16; ///< of the stack pointer where alloca is used
+/// With more arguments the pointer would be in R2, which then holds the frame's address.
 constexpr std::size_t kMostBelowPointer = 10;
 
 std::uint64_t wordCount(const Variable& v) {
   return (v.byteSize() + 3) / 4;
 }
 
-/// The tuples that hold the first `words` registers of parameters or results; what is not there is RZ.
+/// The tuples that hold the first `words` registers of parameters or results, padded with RZ.
 std::vector<IsaOperand> tuplesFor(FunctionLowering& f, std::uint32_t words) {
   std::vector<IsaOperand> tuples;
   for (std::uint32_t t = 0; t < kTuples; ++t) {
@@ -146,7 +146,7 @@ bool FunctionLowering::passesOnStack() {
   const auto passes = [&](const Function& body, const Instruction& i) {
     if (layout_.forms->form(i).op != Op::Call) return false;
     const CallParts parts = callParts(body, i);
-    if (!parts.callee->is(OperandKind::Function)) return true; // does not matter which
+    if (!parts.callee->is(OperandKind::Function)) return true; // a pointer: any callee will do
     const Function& callee = module().function(parts.callee->functionId());
     ParameterPlaces places;
     if (callee.returns.size() == 1 &&
@@ -197,8 +197,8 @@ isa::Operand FunctionLowering::resultArea(const Variable& result) {
   return where;
 }
 
-/// What is passed on the stack begins at the stack pointer. An object without bytes has the frame aligned; others need
-/// no more than the stack has anyway.
+/// Stack arguments begin at the stack pointer. An object without bytes aligns the frame. An alignment of at most
+/// kStackAlignment needs nothing.
 void FunctionLowering::alignArguments(std::uint32_t alignment) {
   if (alignment <= kStackAlignment) return;
   ori::FrameObject object;
@@ -261,7 +261,7 @@ void FunctionLowering::beginFunction() {
         continue;
       }
       where.imm = static_cast<std::int32_t>(4 * w);
-      // Of a narrow number the caller writes no more than its bytes.
+      // The caller writes only the bytes of a narrow number.
       const isa::MemSize size = v.byteSize() == 1   ? isa::MemSize::U8
                                 : v.byteSize() == 2 ? isa::MemSize::U16
                                                     : isa::MemSize::B32;
@@ -293,7 +293,7 @@ void FunctionLowering::endFunction() {
   builder_.emit(IsaOp::FUNCTION_RETURN, std::span<const IsaOperand>(words));
 }
 
-/// All returns of a function are one place in the code. If there is but one, that is where it comes from.
+/// All returns of a function share one block. If there is only one return, the block has its source location.
 ori::Source FunctionLowering::sourceOfReturn() const {
   const Instruction* only = nullptr;
   for (const Instruction& instruction : in_->instructions) {

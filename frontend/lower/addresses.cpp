@@ -1,4 +1,4 @@
-// Where things are: variables, parameters, windows; the operands of memory instructions.
+// Addresses of variables, parameters and windows; the operands of memory instructions.
 
 #include "encoder/isa/texture_table.h"
 #include "frontend/lower/function_lowering.h"
@@ -109,7 +109,7 @@ std::optional<isa::Operand> FunctionLowering::handleWord(std::span<const Variabl
     }
     symbols.push_back(handleSymbol(id));
   }
-  if (isLinked()) { // the linker finds a place
+  if (isLinked()) { // the linker assigns the offset
     ORIAS_CHECK(symbols.size() == 1);
     IsaOperand place;
     place.kind = IsaOperand::Kind::Symbol;
@@ -219,7 +219,7 @@ Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
           fmt::format("the address of the parameter '{}', which is passed in registers", module().text(v.name)));
       return Value::constant(0, 2);
     }
-    // The address of a parameter counts from the start of the parameters' bank.
+    // The address of a parameter is relative to the start of the parameters' bank.
     return Value::constant(target().paramBase() + paramOffset(id) + static_cast<std::uint64_t>(offset), 2);
   }
   case StateSpace::Global: {
@@ -265,7 +265,7 @@ std::optional<std::uint32_t> FunctionLowering::kernelParameter(const Operand& re
     for (const Instruction& i : in_->instructions) {
       auto ops = in_->operandsOf(i);
       if (ops.empty()) continue;
-      // Whatever stands first may be written.
+      // The first operand may be a destination.
       std::int64_t value = kOther;
       if (ops.size() == 2 && i.guard == RegisterId::None && ops[0].is(OperandKind::Register) &&
           ops[1].is(OperandKind::Address) && ops[1].addressBase() == OperandKind::Variable &&

@@ -1,4 +1,4 @@
-// cp.async: copies from global to shared memory that pass no register, and waiting for them.
+// cp.async: copies from global to shared memory that bypass the registers, and waiting for them.
 
 #include "frontend/lower/families.h"
 #include "frontend/lower/policy.h"
@@ -17,7 +17,7 @@ bool fits(std::int64_t value, unsigned bits) {
   return value >= -(std::int64_t{1} << (bits - 1)) && value < std::int64_t{1} << (bits - 1);
 }
 
-/// The shared address in one register and an offset.
+/// The shared address as one register and an offset.
 Address sharedAddress(FunctionLowering& f, const Operand& operand) {
   Address a = f.address(operand, StateSpace::Shared);
   IsaOperand rest = IsaOperand::rz();
@@ -61,7 +61,8 @@ void lowerCpAsync(FunctionLowering& f, const Instruction& i, const Form& form) {
     if (ignores) {
       wanted = f.predicate(ops[3]).notted();
     } else {
-      // Where only a part is read, the address says how many bytes are missing at the end: it is that much too high.
+      // For a partial copy, the address also encodes how many bytes are missing at the end: it is higher by that
+      // number.
       const Value given = f.source(ops[3], Type::U32);
       if (given.isConstant() && given.bits() == 0) {
         wanted = IsaOperand::pt().notted();
@@ -103,8 +104,8 @@ void lowerCpAsync(FunctionLowering& f, const Instruction& i, const Form& form) {
           {IsaMod::Sub2, isPart ? 1 : 0}});
 }
 
-/// commit_group, wait_group, wait_all. The copies since the last group become one; DEPBAR waits until no more than so
-/// many groups are under way.
+/// commit_group, wait_group, wait_all. The copies since the last group form one group. DEPBAR waits until at most the
+/// given number of groups are in flight.
 void lowerCpAsyncWait(FunctionLowering& f, const Instruction& i, const Form& form) {
   if (form.op != Op::CpAsyncWaitGroup) f.emit(IsaOp::LDGDEPBAR, {});
   if (form.op == Op::CpAsyncCommitGroup) return;

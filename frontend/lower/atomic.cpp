@@ -1,4 +1,4 @@
-// atom and red. What the hardware has no instruction for is a loop around a compare-and-swap.
+// atom and red. Operations without a hardware instruction become a loop around a compare-and-swap.
 
 #include "frontend/lower/cluster.h"
 #include "frontend/lower/families.h"
@@ -27,12 +27,12 @@ struct Atomic {
   Type type;
   Address address;
   IsaOperand descriptor;  ///< of global and generic memory
-  IsaOperand result;      ///< RZ where nobody asks for the old value
-  IsaOperand value;       ///< cas: what is compared with
+  IsaOperand result;      ///< RZ if the old value is unused
+  IsaOperand value;       ///< cas: the value to compare with
   IsaOperand replacement; ///< cas only
   MemOrder order;
   unsigned words;
-  unsigned vector; ///< elements; above 1 the memory does each of them by itself
+  unsigned vector; ///< elements; if above 1, each one is atomic on its own
   bool isFloat;
   bool wanted() const { return !result.isZeroReg(); }
 };
@@ -44,7 +44,7 @@ AtomType atomType(const Atomic& a) {
   return isSigned ? AtomType::S32 : AtomType::U32;
 }
 
-/// Types of one, two and four registers have numbers that follow each other.
+/// Types of one, two and four registers have consecutive numbers.
 AtomFloat atomFloat(const Atomic& a) {
   const auto wider = [&](AtomFloat one) {
     return static_cast<AtomFloat>(static_cast<unsigned>(one) + (a.words == 4 ? 2 : a.words - 1));
@@ -55,12 +55,12 @@ AtomFloat atomFloat(const Atomic& a) {
   case Type::BF16:
   case Type::BF16x2: return wider(AtomFloat::BF16x2);
   case Type::F64: return AtomFloat::F64;
-  // Global memory flushes subnormals; PTX says so.
+  // Atomics on global memory flush subnormals, as PTX specifies.
   default: return wider(AtomFloat::F32Ftz);
   }
 }
 
-/// Atomics without scope reach the GPU.
+/// Atomics without a scope have the scope of the GPU.
 MemOrder orderOf(Mod scope) {
   switch (scope) {
   case Mod::Cta: return MemOrder::StrongSm;
@@ -73,7 +73,7 @@ IsaOperand offsetOf(const Address& a) {
   return IsaOperand::immediate(static_cast<std::int32_t>(a.offset));
 }
 
-/// What the operation makes of the old value, for the loops.
+/// The new value that the operation computes from the old one, for the loops.
 IsaOperand combine(FunctionLowering& f, const Atomic& a, IsaOperand old) {
   const IsaOperand fresh = f.newR(a.words);
   if (a.type == Type::F16x2 || a.type == Type::BF16x2) {
@@ -99,7 +99,7 @@ IsaOperand combine(FunctionLowering& f, const Atomic& a, IsaOperand old) {
   return fresh;
 }
 
-/// The swap of a loop only compares bits.
+/// The swap of a loop compares bits only.
 AtomType swapType(const Atomic& a) {
   return a.words == 2 ? AtomType::U64 : AtomType::U32;
 }
@@ -108,8 +108,8 @@ MemSize sizeOf(const Atomic& a) {
   return a.words == 2 ? MemSize::B64 : MemSize::B32;
 }
 
-/// Reads, combines and tries to swap until nobody came between; ends in a new block. `emitLoad` and `emitSwap` know the
-/// space.
+/// Reads, combines and tries to swap until no other thread interferes. Ends in a new block. `emitLoad` and `emitSwap`
+/// are specific to the state space.
 template <typename Load, typename Swap>
 void swapLoop(FunctionLowering& f, const Atomic& a, Load emitLoad, Swap emitSwap) {
   ori::Block* loop = f.newBlock();
@@ -117,7 +117,7 @@ void swapLoop(FunctionLowering& f, const Atomic& a, Load emitLoad, Swap emitSwap
   const IsaOperand old = f.newR(a.words), done = f.newR(a.words), p = f.newP();
   emitLoad(old);
   emitSwap(done, old, combine(f, a, old));
-  // The swap answers 1 when it took place.
+  // The swap returns 1 on success.
   f.emit(IsaOp::ISETP, {p, IsaOperand::pt(), ori::component(done, 0), f.imm(1), IsaOperand::pt()},
          {{IsaMod::Cmp, isa::ICmp::EQ}, {IsaMod::Type, isa::IntType::U32}, {IsaMod::Bool, isa::BoolOp::AND}});
   f.branchIf(p.notted(), loop);
@@ -183,10 +183,10 @@ void lowerGlobal(FunctionLowering& f, const Atomic& a) {
            {IsaOperand::pt(), a.result, descriptor, at.base, noUniform, offsetOf(at), a.value}, {op, type, order});
 }
 
-/// Where a generic address lies, as QSPC asks.
+/// Where a generic address lies, as QSPC encodes it.
 enum class Where { Shared = 2, Distributed = 3 };
 
-/// Jumps to `elsewhere` unless the address lies there.
+/// Jumps to `elsewhere` unless the address lies in `where`.
 void branchUnless(FunctionLowering& f, const Atomic& a, Where where, const ori::Block* elsewhere) {
   const IsaOperand p = f.newP();
   f.emit(IsaOp::QSPC, {p, IsaOperand::rz(), a.address.base, IsaOperand(), offsetOf(a.address)}, {{IsaMod::Sub, where}});
@@ -205,8 +205,9 @@ void storeGeneric(FunctionLowering& f, const Atomic& a, IsaOperand data) {
          {{IsaMod::Size, sizeOf(a)}});
 }
 
-/// Generic addresses: the instruction does global memory, and answers with a predicate that is false where it could not
-/// do the space. Shared memory needs the loop then; local memory is nobody else's, so a load and a store do.
+/// Generic addresses: the instruction handles global memory, and returns a predicate that is false where the address is
+/// in another space. Shared memory then needs the loop. Local memory is private to the thread, so a load and a store
+/// suffice.
 void lowerGeneric(FunctionLowering& f, const Atomic& a) {
   const Address& at = a.address;
   const ModValue order{IsaMod::Order, a.order};
@@ -231,7 +232,7 @@ void lowerGeneric(FunctionLowering& f, const Atomic& a) {
   ori::Block* join = f.beginUnguarded();
   ori::Block* done = f.newBlock();
   const IsaOperand did = f.newP();
-  // The destination may be the address or a source: it is written when all is over.
+  // The destination may be the address or a source, so it is written at the end.
   Atomic inner = a;
   if (a.wanted()) inner.result = f.newR(a.words);
   emitAtom(did, inner.result);
@@ -304,15 +305,15 @@ IsaOperand wholeAddress(FunctionLowering& f, const Atomic& a) {
   return f.wholeAddress(at);
 }
 
-/// 16 bits: a loop that swaps the word around them. It goes on with what the swap found, for a load might find an old
-/// value again and again.
+/// 16 bits: a loop that swaps the containing word. It continues with the value that the swap found, because a load
+/// might return a stale value repeatedly.
 void lowerHalf(FunctionLowering& f, const Atomic& a) {
   ori::Block* join = f.beginUnguarded();
   const IsaOperand whole = wholeAddress(f, a), low = ori::component(whole, 0), half = masked(f, low, 2);
   IsaOperand at = f.newR(whole.width);
   f.copy(ori::component(at, 0), Value::of(masked(f, low, ~std::int64_t{3})));
   if (at.width > 1) f.copy(ori::component(at, 1), Value::of(ori::component(whole, 1)));
-  // Which bytes of {new, old} make the word.
+  // Selects the bytes of {new, old} that form the word.
   const IsaOperand selector = f.newR();
   f.emit(IsaOp::SEL, {selector, f.inReg(f.imm(0x7610)), f.imm(0x3254), differs(f, half, IsaOperand::rz())});
   const IsaOperand value = broadcast(f, a.value),
@@ -361,7 +362,7 @@ void lowerHalf(FunctionLowering& f, const Atomic& a) {
   f.endUnguarded(join);
 }
 
-/// The elements of a vector side by side, halves two in a register.
+/// The elements of a vector in consecutive registers, halves two in a register.
 IsaOperand packedVector(FunctionLowering& f, const Operand& vector, Type type, unsigned words) {
   auto parts = f.parts(vector);
   const IsaOperand run = f.newR(words);
@@ -387,11 +388,11 @@ void unpackVector(FunctionLowering& f, const Operand& vector, Type type, IsaOper
   }
 }
 
-/// `at`: the operand that is the address; the values follow.
+/// `at`: index of the address operand; the values follow it.
 void lowerAtomic(FunctionLowering& f, const Instruction& i, const Form& form, unsigned at) {
   auto ops = f.operands(i);
   Atomic a;
-  // Addresses that stand for several GPUs are addresses of global memory; who says nothing else reaches all of them.
+  // Multimem addresses are addresses of global memory. Without a scope, the operation reaches all of the GPUs.
   const bool isMultimem = form.op == Op::MultimemRed;
   a.space = isMultimem ? StateSpace::Global : isClusterShared(form) ? StateSpace::None : form.space();
   a.action = form.action();

@@ -1,5 +1,5 @@
 // Logic, shifts, counting and searching bits, bit fields, permutation of bytes. The sequences are those that ptxas
-// emits for sm_90, or shorter ones with the same result.
+// emits for sm_90, or shorter equivalents.
 
 #include "frontend/lower/families.h"
 
@@ -55,7 +55,7 @@ void shiftRight64(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand n,
   shiftRight(f, ori::component(d, 1), ori::component(a, 1), n, isSigned);
 }
 
-/// Position and length of a bit field count modulo 256.
+/// Position and length of a bit field are taken modulo 256.
 IsaOperand lowByte(FunctionLowering& f, const Operand& operand) {
   Value v = f.source(operand, Type::U32);
   if (v.isConstant()) return f.imm(static_cast<std::int32_t>(v.bits() & 0xff));
@@ -64,7 +64,7 @@ IsaOperand lowByte(FunctionLowering& f, const Operand& operand) {
   return r;
 }
 
-/// max(64 - length, 0): what a field of 64 bits is shifted left by to end at the top.
+/// max(64 - length, 0): the left shift that moves a field in 64 bits to the top.
 IsaOperand bitsAbove(FunctionLowering& f, IsaOperand length) {
   if (!length.isReg() || length.isZeroReg()) {
     const int n = length.isReg() ? 0 : length.imm;
@@ -92,7 +92,7 @@ void findLeading(FunctionLowering& f, IsaOperand d, IsaOperand a, bool isSigned 
 
 void lowerPredicateLogic(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
-  // The third input is PT; these are the tables that ptxas writes for it.
+  // The third input is PT; these are the tables that ptxas uses with it.
   unsigned table = 0x80;
   IsaOperand a = f.predicate(ops[1]), b = kTrue;
   if (form.op == Op::Not)
@@ -122,7 +122,7 @@ void lowerLogic(FunctionLowering& f, const Instruction& i, const Form& form) {
                          : form.op == Op::And ? kA & kB
                          : form.op == Op::Or  ? kA | kB
                                               : kA ^ kB;
-  // Word by word: no word depends on another one.
+  // The words are independent.
   for (unsigned w = 0; w < FunctionLowering::wordsOf(type); ++w)
     lop3(f, ori::component(d, w), f.inReg(a.word(w)), b.word(w), IsaOperand::rz(), table);
 }
@@ -238,7 +238,7 @@ void lowerBitCount(FunctionLowering& f, const Instruction& i, const Form& form) 
   }
   default: break;
   }
-  // bfind: the highest bit that differs from the sign, or how far it is from the top.
+  // bfind: the highest bit that differs from the sign, or its distance from the top.
   const bool shiftAmount = form.has(Mod::Shiftamt);
   if (!wide) {
     findLeading(f, d, a, isSigned, shiftAmount);
@@ -269,7 +269,7 @@ void lowerBitCount(FunctionLowering& f, const Instruction& i, const Form& form) 
   f.emit(IsaOp::SEL, {d, distance, f.imm(-1), found});
 }
 
-/// bfe: a field of `length` bits from `position` on, extended to the whole width.
+/// bfe: a field of `length` bits at `position`, extended to the full width.
 void lowerBfe(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type type = form.type();
@@ -282,7 +282,7 @@ void lowerBfe(FunctionLowering& f, const Instruction& i, const Form& form) {
     f.emit(IsaOp::SGXT, {d, field, length}, {{IsaMod::Type, isSigned ? isa::IntType::S32 : isa::IntType::U32}});
     return;
   }
-  // To the bottom (past the top there are copies of the sign), to the top, and down again: counts of 64 leave 0.
+  // Shift to the bottom (copies of the sign enter at the top), to the top, and down again. Shift counts of 64 give 0.
   IsaOperand bottom = f.newR(2), top = f.newR(2), result = f.newR(2), above = bitsAbove(f, length);
   shiftRight64(f, bottom, a, position, isSigned);
   shiftLeft64(f, top, bottom, above);
@@ -290,7 +290,7 @@ void lowerBfe(FunctionLowering& f, const Instruction& i, const Form& form) {
   f.copy(d, Value::of(result));
 }
 
-/// bfi: b with `length` bits from `position` on replaced by the lowest ones of a.
+/// bfi: b with the `length` bits at `position` replaced by the lowest bits of a.
 void lowerBfi(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type type = form.type();
@@ -303,7 +303,7 @@ void lowerBfi(FunctionLowering& f, const Instruction& i, const Form& form) {
     lop3(f, d, shifted, mask, b, kChoose);
     return;
   }
-  // `length` ones, moved to the position: ones from the bottom are what is left of all ones when moved down.
+  // `length` ones at the position. All ones shifted right leave `length` ones at the bottom.
   IsaOperand ones = f.newR(2), low = f.newR(2), mask = f.newR(2), shifted = f.newR(2), result = f.newR(2);
   f.copy(ones, Value::constant(~std::uint64_t{0}, 2));
   shiftRight64(f, low, ones, bitsAbove(f, length), false);
@@ -317,7 +317,7 @@ void lowerBfi(FunctionLowering& f, const Instruction& i, const Form& form) {
 
 namespace {
 
-/// p := a < b, or as `cmp` says.
+/// p := a `cmp` b; the default is a < b.
 IsaOperand compared(FunctionLowering& f, IsaOperand a, IsaOperand b, isa::ICmp cmp, isa::IntType type) {
   const IsaOperand p = f.newP();
   f.emit(IsaOp::ISETP, {p, IsaOperand::pt(), a, b, IsaOperand::pt()},
@@ -333,9 +333,9 @@ IsaOperand chosen(FunctionLowering& f, IsaOperand p, IsaOperand yes, IsaOperand 
 
 } // namespace
 
-/// fns: the place of the n-th set bit, from a base upward, or downward for n < 0; the base itself, if set, for n = 0.
-/// Downward all is mirrored. Bits below the base are masked; the n-th of the others is found by halves, whose bits are
-/// counted.
+/// fns: the position of the n-th set bit, counting from a base upward, or downward for n < 0; for n = 0 the base
+/// itself, if set. The downward search works on the mirrored value. Bits below the base are masked. A binary search on
+/// bit counts of halves finds the n-th of the others.
 void lowerFns(FunctionLowering& f, const Instruction& i, const Form&) {
   auto ops = f.operands(i);
   const IsaOperand mask = f.sourceReg(ops[1], Type::B32), base = f.sourceReg(ops[2], Type::U32),
@@ -379,11 +379,11 @@ void lowerFns(FunctionLowering& f, const Instruction& i, const Form&) {
     place = chosen(f, isAbove, add(f.imm(width), place), place);
   }
   const IsaOperand there = chosen(f, isDown, add(f.imm(31), place.negated()), place);
-  // The base itself, or nothing: whatever else was found is another bit.
+  // For n = 0 the result is the base or nothing. Any other bit found is discarded.
   const IsaOperand isOther = compared(f, there, base, isa::ICmp::NE, isa::IntType::U32);
   const IsaOperand found = chosen(f, isMissing, f.imm(-1), there);
   const IsaOperand isWrong = f.newP();
-  constexpr int kBoth = 0xc0; // of three predicates, the first two
+  constexpr int kBoth = 0xc0; // the first two of three predicates
   f.emit(IsaOp::PLOP3, {isWrong, none, isBase, isOther, none, f.imm(kBoth), f.imm(0)});
   f.emit(IsaOp::SEL, {f.dest(ops[0]), f.inReg(f.imm(-1)), found, isWrong});
 }
@@ -416,7 +416,7 @@ void lowerPrmt(FunctionLowering& f, const Instruction& i, const Form& form) {
   default: break;
   }
   auto word = [&](unsigned k) { return f.source(ops[k], Type::B32).word(0); };
-  // In the instruction the selector stands between the sources.
+  // In the instruction the selector is between the sources.
   IsaOperand a = f.inReg(word(1)), b = f.inReg(word(2)), selector = word(3);
   f.emit(IsaOp::PRMT, {f.dest(ops[0]), a, selector, b}, {{IsaMod::PrmtMode, mode}});
 }

@@ -1,6 +1,5 @@
-// Bulk copies and copies of tensors: cp.async.bulk, cp.reduce.async.bulk, their prefetches and groups, and what is done
-// to the maps of tensors. The unit that makes them takes one at a time, from uniform registers. All as ptxas does it
-// for sm_90.
+// Bulk copies and copies of tensors: cp.async.bulk, cp.reduce.async.bulk, their prefetches and groups, and operations
+// on tensor maps. The copy unit takes one copy at a time, from uniform registers. Everything follows ptxas for sm_90.
 
 #include "frontend/lower/bulk_copy.h"
 
@@ -23,7 +22,7 @@ namespace {
 
 const IsaOperand kNone = IsaOperand::pt();
 
-/// What a copy takes, collected while its operands are read.
+/// The operands of a copy, collected while they are read.
 class Copy {
  public:
   explicit Copy(FunctionLowering& f) : f_(f) {}
@@ -39,7 +38,7 @@ class Copy {
     const std::array<IsaOperand, 2> words{ori::component(value, 0), ori::component(value, 1)};
     return uniform(words);
   }
-  /// The policy for L2, where the form has one: the last operand.
+  /// The L2 policy, if the form has one: the last operand.
   IsaOperand policy(const Instruction& i, const Form& form) {
     if (!form.has(Mod::L2CacheHint)) return {};
     const auto operands = f_.operands(i);
@@ -70,7 +69,7 @@ IsaOperand permuted(FunctionLowering& f, IsaOperand a, std::int64_t selector, Is
   return r;
 }
 
-constexpr std::int64_t kLowHalves = 0x5410; ///< the first source's below, the second's above
+constexpr std::int64_t kLowHalves = 0x5410; ///< low halves: the first source's below, the second's above
 
 IsaOperand shifted(FunctionLowering& f, IsaOperand word, unsigned by, isa::ShiftDir direction) {
   const IsaOperand r = f.newR();
@@ -80,7 +79,7 @@ IsaOperand shifted(FunctionLowering& f, IsaOperand word, unsigned by, isa::Shift
   return r;
 }
 
-/// How much is copied, in units of 16 bytes; above it which CTAs of the cluster get it.
+/// The size of the copy in units of 16 bytes; above it the mask of destination CTAs in the cluster.
 IsaOperand unitsWord(FunctionLowering& f, const Operand& bytes, IsaOperand ctas) {
   return permuted(f, shifted(f, f.sourceReg(bytes, Type::U32), 4, isa::ShiftDir::R), kLowHalves, ctas);
 }
@@ -153,21 +152,21 @@ bool isFourRows(const Form& form) {
   return mode == Mod::TileGather4 || mode == Mod::TileScatter4;
 }
 
-/// An image along its width only: how far it reaches beside the box, and where the box begins.
+/// An image along its width only. Its operands are the extent next to the box and the start of the box.
 bool isWidth(const Form& form) {
   const Mod mode = form.get(Slot::LoadMode);
   return mode == Mod::Im2colW || mode == Mod::Im2colW128;
 }
 
-/// Images without offsets have no known form with the barrier of the other block of a pair. With .cta_group::1 it is
-/// the block's own, as without.
+/// Images without offsets have no known encoding with the barrier of the other CTA of a pair. With .cta_group::1 the
+/// barrier is the CTA's own, as it is without the modifier.
 bool isKnownMode(FunctionLowering& f, const Form& form) {
   const bool isKnown = form.get(Slot::LoadMode) != Mod::Im2colNoOffs || form.get(Slot::CtaGroup) != Mod::CtaGroup2;
   if (!isKnown) f.unsupported(std::string(f.opcodeText()));
   return isKnown;
 }
 
-/// Numbers of 11 bits.
+/// Packs the two numbers of 11 bits.
 IsaOperand widthOffsets(FunctionLowering& f, const Operand& operand) {
   constexpr std::int64_t kBegin = 11;
   auto parts = f.parts(operand);
@@ -197,7 +196,7 @@ void lowerBulkCopy(FunctionLowering& f, const Instruction& i, const Form& form) 
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
-  if (isMasked) ctas = f.sourceReg(ops.back(), Type::B16); // there the mask of bytes stands
+  if (isMasked) ctas = f.sourceReg(ops.back(), Type::B16); // the mask of bytes is in the field of the CTAs
   const std::array<IsaOperand, 1> unitsIn{unitsWord(f, ops[2], ctas)};
   const IsaOperand units = copy.uniform(unitsIn), policy = copy.policy(i, form);
   if (toShared) {
@@ -253,7 +252,7 @@ void lowerTensorCopy(FunctionLowering& f, const Instruction& i, const Form& form
     box = {sharedWordOf(f, ops[1])};
   box.insert(box.end(), tensor->coordinates.begin(), tensor->coordinates.end());
 
-  // Offsets below, and above which CTAs of the cluster get it.
+  // Offsets below; above them the mask of destination CTAs in the cluster.
   std::size_t next = loads ? 3 : 1;
   IsaOperand offsets = IsaOperand::rz(), ctas = IsaOperand::rz(), more;
   const bool hasOffsets = form.get(Slot::LoadMode) == Mod::Im2col || isWidth(form),
@@ -304,7 +303,7 @@ void lowerBulkStore(FunctionLowering& f, const Instruction& i, const Form& form)
   const IsaOperand size = f.sourceReg(ops[1], Type::U64), units = f.newR();
   f.emit(IsaOp::SHF, {units, ori::component(size, 0), f.imm(3), ori::component(size, 1)},
          {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U64}});
-  // A generic address is one of shared memory, whose low word is that of the space.
+  // A generic address must be one of shared memory. Its low word is the shared address.
   const bool isGeneric = form.space() == StateSpace::None;
   const IsaOperand at =
       isGeneric ? ori::component(f.wholeAddress(f.address(ops[0], StateSpace::None)), 0) : sharedWordOf(f, ops[0]);
@@ -329,7 +328,7 @@ void lowerTryCancel(FunctionLowering& f, const Instruction& i, const Form& form)
   f.endUnguarded(join);
 }
 
-/// commit_group ends a group of copies from shared memory; wait_group counts those that are not done.
+/// commit_group ends a group of copies from shared memory; wait_group waits by the number of unfinished groups.
 void lowerBulkGroup(FunctionLowering& f, const Instruction& i, const Form& form) {
   if (form.op == Op::CpAsyncBulkCommitGroup) {
     ori::Block* join = f.beginUnguarded();
@@ -348,7 +347,7 @@ void controlTensorMap(FunctionLowering& f, IsaOperand address, TensorMapControl 
   const IsaOperand run = uniformRun(f, 2);
   const std::array<UniformWord, 2> words{UniformWord{ori::component(run, 0), Value::of(ori::component(address, 0))},
                                          UniformWord{ori::component(run, 1), Value::of(ori::component(address, 1))}};
-  // Once for all lanes that name the same map.
+  // Once for all lanes that use the same map.
   forEachUniform(f, words, [&] {
     f.b().setGuard(IsaOperand::pt());
     const std::array<ModValue, 1> mods{ModValue{IsaMod::Sub, control}};

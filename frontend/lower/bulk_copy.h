@@ -4,7 +4,7 @@
 
 namespace orias::ptx {
 
-/// What is done to the map of a tensor where the unit that copies keeps it: forgotten, or fetched. Values of UTMACCTL.
+/// What to do with a tensor map in the cache of the copy unit: invalidate or fetch it. Values of UTMACCTL.
 enum class TensorMapControl { Invalidate, Prefetch };
 /// `address`: generic, 64 bits.
 void controlTensorMap(FunctionLowering& f, isa::Operand address, TensorMapControl control);

@@ -1,5 +1,5 @@
-// Calls. Functions with a body are inlined where they are called, but for recursive ones (recursive_calls.cpp) and
-// large ones (shared_calls.cpp); what calls pass is kept in registers.
+// Calls. Functions with a body are inlined at their calls, except recursive ones (recursive_calls.cpp) and large ones
+// (shared_calls.cpp). Arguments and results are kept in registers.
 
 #include "frontend/instr_form_table.h"
 #include "frontend/lower/families.h"
@@ -20,7 +20,7 @@ std::vector<const Function*> FunctionLowering::bodies() {
   isKnown[index(idOf(*in_))] = true;
   for (std::size_t at = 0; at < all.size(); ++at) {
     const FunctionId caller = idOf(*all[at]);
-    // Pointers to functions with code of their own lead there.
+    // Pointers to functions with code of their own lead to that code.
     for (const FunctionId callee :
          isRelocatable() ? layout_.plan->directCallees(caller) : layout_.calls->callees(caller)) {
       const Function& body = module().function(callee);
@@ -74,7 +74,7 @@ IsaOperand FunctionLowering::callParamWord(VariableId id, std::size_t word) {
 
 namespace {
 
-/// Does the access lie in the variable, and in the words that it touches at its natural place?
+/// Returns whether the access lies within the variable and within the words that it touches when naturally aligned.
 bool fitsWords(const Variable& v, std::int64_t offset, unsigned bytes) {
   return offset >= 0 && static_cast<std::uint64_t>(offset) + bytes <= v.byteSize() && offset % std::min(bytes, 4u) == 0;
 }
@@ -93,7 +93,7 @@ void FunctionLowering::loadCallParam(IsaOperand d, VariableId id, std::int64_t o
       copy(ori::component(d, w), Value::of(callParamWord(id, word + w)));
     return;
   }
-  // The bytes wanted, moved down; the rest is the sign or zero.
+  // Shifts the bytes down and extends them with the sign or zero.
   const auto byte = static_cast<unsigned>(offset % 4);
   const unsigned fill = typeClass(type) == TypeClass::Signed ? 8 + byte + bytes - 1 : 4;
   const unsigned second = bytes == 1 ? fill : byte + 1;
@@ -115,7 +115,7 @@ void FunctionLowering::storeCallParam(VariableId id, std::int64_t offset, Type t
            value.isConstant() ? Value::constant(value.bits() >> (32 * w), 1) : Value::of(value.word(w)));
     return;
   }
-  // Only these bytes of the word change.
+  // Replaces only these bytes of the word.
   unsigned selector = 0x3210;
   for (unsigned b = 0; b < bytes; ++b) {
     const auto place = 4 * (static_cast<unsigned>(offset % 4) + b);
@@ -245,10 +245,10 @@ void FunctionLowering::callOne(FunctionId id, std::span<const Operand> args, std
   }
   ori::Block* join = beginUnguarded();
   CallValues call{{}, {}, results};
-  // The arguments are read before any parameter is written.
+  // All arguments are read before any parameter is written.
   for (std::size_t n = 0; n < args.size(); ++n)
     call.args.push_back(argumentWords(args[n], callee.params[n].variable));
-  // A result that goes straight to a register of the caller.
+  // A result that is returned directly in a register of the caller.
   for (const Operand& result : results)
     call.direct.push_back(result.is(OperandKind::Variable) ? IsaOperand() : dest(result));
   if (layout_.calls->isRecursive(id))
@@ -274,7 +274,7 @@ void FunctionLowering::call(const Instruction& instruction) {
     callThroughPointer(parts, args, results);
     return;
   }
-  // Through a pointer: a comparison for each function that it may hold; anything else is no function, and traps.
+  // Through a pointer: a comparison for each possible callee. Any other value is not a function, and traps.
   ori::Block* join = beginUnguarded();
   ori::Block* after = newBlock();
   const IsaOperand pointer = sourceReg(*parts.callee, Type::U64);

@@ -8,27 +8,27 @@
 
 namespace orias::ptx {
 
-/// The call graph of a module. An indirect call may reach every function whose address is taken somewhere
-/// and that has the parameters and results of its prototype, or those of its list of targets.
+/// The call graph of a module. An indirect call may reach every function whose address is taken and that has the
+/// parameters and results of its prototype, or the functions in its list of targets.
 class CallGraph {
  public:
   CallGraph(const Module& module, const FormTable& forms);
 
   /// The functions that a call may reach; aliases are resolved.
   std::vector<FunctionId> targets(const Function& caller, const Instruction& call) const;
-  /// Those that the calls in a function may reach, each once.
+  /// The functions that the calls in a function may reach, each once.
   const std::vector<FunctionId>& callees(FunctionId id) const { return callees_[index(id)]; }
-  /// Those whose address is taken somewhere, as they are named there.
+  /// The functions whose address is taken, by the names used there (possibly aliases).
   const std::vector<FunctionId>& addressTaken() const { return addressTaken_; }
-  /// Functions that may call each other, at once or through others, have one component; those of callees are lower.
+  /// The strongly connected component of a function. Callees have lower components.
   int component(FunctionId id) const { return component_[index(id)]; }
   /// Whether the function may be recursive.
   bool isRecursive(FunctionId id) const { return isRecursive_[index(id)]; }
-  /// Two recursive functions that may call each other, at once or through others.
+  /// Whether both functions are recursive and may call each other, directly or through others.
   bool areMutual(FunctionId a, FunctionId b) const { return component_[index(a)] == component_[index(b)]; }
-  /// A recursive function whose recursion has more than one call in the code.
+  /// Whether the function is recursive and its recursion has several call sites.
   bool recursesFromSeveralPlaces(FunctionId id) const { return isRecursive(id) && recursiveCalls_[index(id)] > 1; }
-  /// A function itself, or the target of an alias.
+  /// The function, or the target if it is an alias.
   FunctionId resolved(FunctionId id) const;
 
  private:
@@ -39,11 +39,11 @@ class CallGraph {
   std::vector<std::vector<FunctionId>> callees_; // by FunctionId
   std::vector<int> component_;                   // by FunctionId
   std::vector<bool> isRecursive_;                // by FunctionId
-  std::vector<unsigned> recursiveCalls_;         // by FunctionId: direct calls among those that call one another
+  std::vector<unsigned> recursiveCalls_;         // by FunctionId: direct calls within the component
 };
 
-/// The value of a function pointer: an ID of the function in this module, even, and never 0. Calls through
-/// pointers compare; functions have no code of their own that could be jumped to.
+/// The value of a function pointer: a module-wide ID of the function, even and never 0. Calls through pointers compare
+/// it. Such functions have no code of their own to jump to.
 constexpr std::uint64_t functionAddress(FunctionId id) {
   return (std::uint64_t{index(id)} + 1) * 16;
 }

@@ -1,4 +1,4 @@
-// The shared memory of a cluster: the top byte of an address says which CTA's it is.
+// The shared memory of a cluster: the top byte of an address is the rank of the CTA.
 
 #include "frontend/lower/cluster.h"
 
@@ -21,7 +21,7 @@ Address clusterAddress(FunctionLowering& f, const Operand& operand) {
   return a;
 }
 
-/// mapa: the same place in the shared memory of the CTA with this rank.
+/// mapa: the same location in the shared memory of the CTA with this rank.
 void lowerMapa(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type type = form.type();
@@ -37,7 +37,7 @@ void lowerMapa(FunctionLowering& f, const Instruction& i, const Form& form) {
   f.copy(ori::component(d, 0), Value::of(low));
 }
 
-/// getctarank: whose shared memory an address lies in.
+/// getctarank: the rank of the CTA whose shared memory contains an address.
 void lowerGetctarank(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   if (ops[1].is(OperandKind::Variable) && bitWidth(form.type()) == 64) {
@@ -48,8 +48,8 @@ void lowerGetctarank(FunctionLowering& f, const Instruction& i, const Form& form
          {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, 1}});
 }
 
-/// clusterlaunchcontrol.query_cancel: what try_cancel has written. As in ptxas' code: x, then y and z in halves of a
-/// word, then whether there is a block.
+/// clusterlaunchcontrol.query_cancel: decodes the result of try_cancel. As in ptxas' code: x, then y and z in halves of
+/// a word, then whether there is a block.
 void lowerQueryCancel(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const IsaOperand answer = f.sourceReg(ops[1], Type::B128);

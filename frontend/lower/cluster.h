@@ -9,7 +9,8 @@ inline bool isClusterShared(const Form& form) {
   return form.get(Slot::Space) == Mod::SharedCluster;
 }
 
-/// Such an address as a generic one, which the instructions require: the address of shared memory is the low word.
+/// Converts such an address to a generic one, which the instructions require. The low word is the address in shared
+/// memory.
 Address clusterAddress(FunctionLowering& f, const Operand& operand);
 
 } // namespace orias::ptx

@@ -52,7 +52,7 @@ bool isPacked(Type type) {
   return type == Type::F16x2 || type == Type::BF16x2;
 }
 
-/// What set writes for true: 1.0, or all ones.
+/// The value that set writes for true: 1.0, or all ones.
 std::int32_t truthOf(Type type) {
   switch (type) {
   case Type::F16: return 0x3c00;
@@ -62,7 +62,7 @@ std::int32_t truthOf(Type type) {
   }
 }
 
-/// Predicates p and q of `a cmp b`, each combined with c: p = cmp op c, q = !cmp op c. False when the type is not
+/// Predicates p and q of `a cmp b`, each combined with c: p = cmp op c, q = !cmp op c. Returns false if the type is not
 /// supported.
 bool compare(FunctionLowering& f, Type type, Mod cmp, const Operand& aOp, const Operand& bOp, bool ftz, IsaOperand p,
              IsaOperand q, Mod combine, IsaOperand c) {
@@ -78,7 +78,7 @@ bool compare(FunctionLowering& f, Type type, Mod cmp, const Operand& aOp, const 
              {comparison, boolean, {IsaMod::Bf16, type == Type::BF16 ? 2 : 0}, {IsaMod::Ftz, ftz ? 1 : 0}});
       return true;
     }
-    if (isPacked(type)) { // p is of the low halves, q of the high ones
+    if (isPacked(type)) { // p belongs to the low halves, q to the high ones
       f.emit(IsaOp::HSETP2, {p, q, f.sourceReg(aOp, Type::B32), f.sourceReg(bOp, Type::B32), c},
              {comparison, boolean, {IsaMod::Bf16, type == Type::BF16x2 ? 2 : 0}, {IsaMod::Ftz, ftz ? 1 : 0}});
       return true;
@@ -161,7 +161,7 @@ void lowerSelp(FunctionLowering& f, const Instruction& i, const Form& form) {
   IsaOperand result = words > 1 ? f.newR(words) : d;
   for (unsigned w = 0; w < words; ++w) {
     IsaOperand left = a.word(w), right = b.word(w);
-    // Only the second source may be an immediate: choose the other way round where that helps.
+    // Only the second source may be an immediate. Swap the sources if that helps.
     if (!left.isReg() && right.isReg())
       f.emit(IsaOp::SEL, {ori::component(result, w), right, left, p.notted()});
     else

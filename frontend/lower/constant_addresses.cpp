@@ -63,7 +63,7 @@ class ConstantAddresses::Solver {
     write(operands[0], origins);
   }
 
-  /// Of an indirect call, each function may be the callee.
+  /// An indirect call may reach each of these functions.
   void visitCall(const Instruction& i) {
     const CallParts parts = callParts(*function_, i);
     if (parts.callee && parts.callee->is(OperandKind::Function)) {

@@ -25,8 +25,9 @@ void lowerBrxIdx(FunctionLowering& f, const Instruction& i, const Form&) {
   f.endUnguarded(join);
 }
 
-/// Registers are given back at once, and asked for until they are there. That a kernel has to ignore this is found
-/// later, when its launch bounds are settled; other functions do not know how many registers their callers have.
+/// Registers are released immediately; a request waits until they are available. Whether a kernel has to ignore
+/// setmaxnreg is decided later, when its launch bounds are final. Functions other than kernels ignore it, because they
+/// do not know their callers' register counts.
 void lowerSetmaxnreg(FunctionLowering& f, const Instruction& i, const Form& form) {
   if (!f.out().isKernel()) return;
   const auto count = static_cast<std::int32_t>(f.operands(i)[0].intValue());
@@ -74,8 +75,8 @@ void FunctionLowering::markCold() {
   if (block != out_.entry()) block->isAside = true;
 }
 
-/// trap and brkpt: to a debugger both are the same. Nothing runs behind a trap, as in ptxas' code: compilers put one
-/// where they know of no way on, and other code in the next line.
+/// trap and brkpt, which are the same to a debugger. Nothing executes after a trap, as in ptxas' code. Compilers emit a
+/// trap at unreachable code, and unrelated code may follow it.
 void lowerTrap(FunctionLowering& f, const Instruction& instruction, const Form& form) {
   const bool isEnd = form.op == Op::Trap && instruction.guard == RegisterId::None;
   if (isEnd) f.markCold();
@@ -83,7 +84,7 @@ void lowerTrap(FunctionLowering& f, const Instruction& instruction, const Form& 
   if (isEnd) f.endBlock(f.b().emit(IsaOp::EXIT, {}));
 }
 
-/// exit, and ret: of a kernel the same, of an inlined function a jump behind the call.
+/// exit and ret. A ret of a kernel is an exit, that of an inlined function a jump to the code after the call.
 void lowerExit(FunctionLowering& f, const Instruction&, const Form& form) {
   if (form.op == Op::Ret && f.returnTo())
     f.endBlock(f.b().emit(IsaOp::BRA, {IsaOperand::pt(), IsaOperand::label(f.returnTo()->id)}));

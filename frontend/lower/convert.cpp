@@ -1,4 +1,4 @@
-// cvt: between integers, between integers and floating point, between floating-point formats, to integral values.
+// cvt: between integers, between integers and floating point, between floating-point formats, and to integral values.
 
 #include "frontend/lower/families.h"
 #include "frontend/lower/float_parts.h"
@@ -91,11 +91,11 @@ std::uint64_t largest(Type t) {
   return ~std::uint64_t{0} >> (64 - bitWidth(t) + (isSigned(t) ? 1 : 0));
 }
 
-/// A 64-bit value clamped to the range of a type of at most 32 bits: the word itself where it is in range already, else
+/// Clamps a 64-bit value to the range of a type of at most 32 bits: returns the low word if the value is in range, else
 /// the limit on the side of the sign.
 IsaOperand clampPair(FunctionLowering& f, IsaOperand pair, Type from, Type to) {
   IsaOperand low = ori::component(pair, 0), high = ori::component(pair, 1);
-  // Bring it to 32 bits first.
+  // First reduce it to 32 bits.
   const Type mid = isSigned(to) ? Type::S32 : Type::U32;
   IsaOperand expected = isSigned(to) ? signOf(f, low) : IsaOperand::rz();
   IsaOperand fits = compareWord(f, high, isa::ICmp::EQ, expected, false);
@@ -132,7 +132,7 @@ void integerToInteger(FunctionLowering& f, const Instruction& i, const Form& for
     if (fromBits == 64) {
       IsaOperand in = f.inReg(a);
       if (saturates) {
-        // Negative numbers become 0; numbers past the signed range its largest.
+        // Negative numbers become 0; numbers above the signed range become its maximum.
         IsaOperand p = compareWord(f, ori::component(in, 1), isa::ICmp::GE, IsaOperand::rz(), true);
         IsaOperand top = isSigned(to) ? f.inReg(f.imm(0x7fffffff)) : IsaOperand::rz();
         f.emit(IsaOp::SEL,
@@ -154,7 +154,7 @@ void integerToInteger(FunctionLowering& f, const Instruction& i, const Form& for
   result = low;
   if (saturates) {
     IsaOperand word = fromBits == 64 ? clampPair(f, f.inReg(a), from, to) : f.inReg(low);
-    // From here on the word is as signed as this:
+    // From here on the word has this signedness.
     const bool wordSigned = fromBits == 64 ? isSigned(to) : isSigned(from);
     if (fromBits != 64 || toBits < 32) {
       if (wordSigned && smallest(to) > (fromBits == 64 ? INT32_MIN : smallest(from)))
@@ -164,7 +164,7 @@ void integerToInteger(FunctionLowering& f, const Instruction& i, const Form& for
     }
     result = word;
   }
-  // A narrow value lies extended in a wider register; the upper half of a 16-bit one does not matter.
+  // A narrow value is extended in a wider register; the upper half of a 16-bit register is ignored.
   Value value = result.isReg() ? Value::of(ori::component(result, 0))
                                : Value::constant(static_cast<std::uint32_t>(result.imm), 1);
   const bool upperMatters = toBits == 8 || !ops[0].is(OperandKind::Register) || bitWidth(f.typeOf(ops[0])) > 16;
@@ -189,7 +189,7 @@ void saturate(FunctionLowering& f, IsaOperand d, IsaOperand a, Type type, bool f
   }
 }
 
-/// A half clamped to [0, 1]: what adding -0 does beside.
+/// Clamps a half to [0, 1] by adding -0 with saturation.
 void saturateHalf(FunctionLowering& f, IsaOperand d, IsaOperand half) {
   half.half = IsaOperand::Half::H0H0;
   IsaOperand zero = IsaOperand::rz().negated();
@@ -197,7 +197,7 @@ void saturateHalf(FunctionLowering& f, IsaOperand d, IsaOperand half) {
   f.emit(IsaOp::HADD2, {d, half, zero}, {{IsaMod::Sat, 1}});
 }
 
-/// Where a float goes: the low word of a register that is wider (lowerCvt clears the high one).
+/// The destination of a float: the low word of a wider register (lowerCvt clears the high one).
 IsaOperand floatDest(FunctionLowering& f, const Operand& to, Type type) {
   const IsaOperand d = f.dest(to);
   return d.width == 2 && type != Type::F64 ? ori::component(d, 0) : d;
@@ -234,8 +234,8 @@ void floatToInteger(FunctionLowering& f, const Instruction& i, const Form& form)
   const Type to = form.type(0), from = form.type(1);
   IsaOperand a = sourceReg(f, ops[1], from), d = f.dest(ops[0]);
   const bool wide = from == Type::F64 || bitWidth(to) == 64;
-  // NaN converts to zero in the 32-bit instruction; the 64-bit one has no such choice. Both clamp to the range of the
-  // integer.
+  // NaN converts to zero in the 32-bit instruction. The 64-bit instruction has no such modifier. Both clamp to the
+  // range of the integer.
   std::vector<ModValue> mods{{IsaMod::DstFmt, intFmt(to)},
                              {IsaMod::SrcFmt, floatFmt(from)},
                              {IsaMod::Round, integralRounding(form)},
@@ -246,14 +246,14 @@ void floatToInteger(FunctionLowering& f, const Instruction& i, const Form& form)
     f.emit(wide ? IsaOp::F2I_64 : IsaOp::F2I, {d, a}, mods);
     return;
   }
-  // An 8 to 32-bit result lies extended in a 64-bit register.
+  // A result of 8 to 32 bits is extended in a 64-bit register.
   IsaOperand word = f.newR();
   f.emit(wide ? IsaOp::F2I_64 : IsaOp::F2I, {word, a}, mods);
   f.copy(ori::component(d, 0), Value::of(word));
   f.copy(ori::component(d, 1), isSigned(to) ? Value::of(signOf(f, word)) : Value::constant(0, 1));
 }
 
-/// The halves f16 or bf16 from one or two f32.
+/// Packs one or two f32 as halves (f16 or bf16).
 bool packHalves(FunctionLowering& f, const Form& form, IsaOperand d, IsaOperand high, IsaOperand low) {
   const Type to = form.type(0);
   const bool brain = to == Type::BF16 || to == Type::BF16x2;
@@ -311,7 +311,7 @@ void floatToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
     return;
   }
   if (to == Type::F16 && from == Type::BF16) {
-    // Exact as f32, which the converting unit can read.
+    // Exact as f32, which is a source format of the conversion unit.
     IsaOperand middle = f.newR();
     f.emit(IsaOp::SHF, {middle, a, f.imm(16), IsaOperand::rz()},
            {{IsaMod::ShiftDir, isa::ShiftDir::L}, {IsaMod::ShiftType, isa::ShiftType::U32}});
@@ -326,7 +326,7 @@ void floatToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
   if (to == Type::F32 && (from == Type::F16 || from == Type::BF16)) {
     IsaOperand result = form.sat() ? f.newR() : d;
     if (from == Type::F16) {
-      // The low half of the source; adding -0 changes nothing.
+      // Takes the low half of the source; adding -0 changes nothing.
       IsaOperand low = a;
       low.half = IsaOperand::Half::H0H0;
       f.emit(IsaOp::HADD2_F32, {result, IsaOperand::rz().negated(), low});
@@ -337,7 +337,7 @@ void floatToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
     if (form.sat()) saturate(f, d, result, to, false);
     return;
   }
-  // The converting unit flushes neither f32 results of f64 nor subnormal sources.
+  // The conversion unit flushes neither f32 results of f64 nor subnormal sources.
   if (form.ftz() && from == Type::F32 && wide) {
     IsaOperand flushed = f.newR();
     f.emit(IsaOp::FADD, {flushed, a, IsaOperand::rz().negated()}, {ftz});
@@ -381,7 +381,7 @@ bool isNarrowPair(Type t) {
   return t == Type::E2M1x2 || t == Type::E2M3x2 || t == Type::E3M2x2 || t == Type::UE8M0x2;
 }
 
-/// Pairs of numbers of six and four bits, and of exponents.
+/// Pairs of six-bit and four-bit numbers, and of exponents.
 void convertNarrow(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type to = form.type(0), from = form.type(1);
@@ -415,8 +415,8 @@ void convertNarrow(FunctionLowering& f, const Instruction& i, const Form& form) 
                                                   : kE3m2}});
 }
 
-/// Packed numbers of f32, rounded by random bits. Of four numbers the first two take the upper half of these, and are
-/// then in the lower half of what the other two start from (as ptxas' code has it).
+/// Packed f32 numbers, rounded with random bits. Of four numbers, the first two use the upper half of the random bits;
+/// their result is in the lower half of the input of the other two (as in ptxas' code).
 void roundByChance(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type to = form.type(0);
@@ -441,7 +441,7 @@ void roundByChance(FunctionLowering& f, const Instruction& i, const Form& form) 
   f.emit(IsaOp::F2FP_RS_MERGE, {d, sourceReg(f, parts[2], Type::F32), sourceReg(f, parts[3], Type::F32), first}, mods);
 }
 
-/// f32 to the 19 bits of tf32, in the place of an f32. To nearest with ties away from zero takes an addition.
+/// Rounds an f32 to the 19 bits of tf32, in place. Round to nearest with ties away from zero requires an addition.
 void toTf32(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   if (form.rounding() == Mod::Rn || form.rounding() == Mod::Rz) {
@@ -466,7 +466,7 @@ void toTf32(FunctionLowering& f, const Instruction& i, const Form& form) {
   f.emit(IsaOp::LOP3,
          {kTrue, kept, sum, f.imm(static_cast<std::int32_t>(0xffffe000)), IsaOperand::rz(), f.imm(0xc0), kFalse});
   if (!isFinite) return;
-  // Below infinity is the greatest of the finite numbers.
+  // The value below infinity is the largest finite number.
   const IsaOperand isInfinite = f.newP(), excess = f.newR();
   f.emit(IsaOp::FSETP, {isInfinite, kTrue, kept.absolute(), f.imm(kInfinity), kTrue},
          {{IsaMod::Cmp, isa::FCmp::EQ}, {IsaMod::Bool, isa::BoolOp::AND}});
@@ -474,7 +474,7 @@ void toTf32(FunctionLowering& f, const Instruction& i, const Form& form) {
   f.emit(IsaOp::IADD3, {d, kTrue, kTrue, kept, excess, IsaOperand::rz()});
 }
 
-/// cvt.pack: a and b, clamped, side by side; with c, that above the two.
+/// cvt.pack: a and b, clamped and packed; with c, c is the upper half.
 void pack(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type to = form.type(0);

@@ -1,4 +1,4 @@
-// Threads that elect.sync has chosen (elected.h).
+// Threads that elect.sync selects (elected.h).
 
 #include "frontend/lower/elected.h"
 
@@ -18,7 +18,7 @@ bool isPlainRegister(const Operand& o) {
   return o.is(OperandKind::Register) && !o.isNegated() && o.component() == Component::None;
 }
 
-/// Calls f for the registers of an operand, but for those of an address.
+/// Calls f for the registers of an operand, except those of an address.
 template <typename F> void forEachRegister(const Function& function, const Operand& o, F&& f) {
   const bool isPair = o.is(OperandKind::Pair);
   const RegisterId first = isPair || o.is(OperandKind::Register) ? o.registerId() : RegisterId::None;
@@ -30,14 +30,14 @@ template <typename F> void forEachRegister(const Function& function, const Opera
       forEachRegister(function, part, f);
 }
 
-/// In a kernel of which the blocks have one row, or rows of whole warps.
+/// Whether this is a kernel whose CTAs have one row, or rows of whole warps.
 bool hasOneOfEachThreadX(const Function& function) {
   constexpr std::uint32_t kWarp = 32;
   const auto& threads = function.performance.reqntid;
   return function.isEntry && threads[0] != 0 && (threads[0] % kWarp == 0 || (threads[1] <= 1 && threads[2] <= 1));
 }
 
-/// Others may write operands behind the first as well.
+/// Operations that write only their first operand. Others may write more.
 bool writesFirstOnly(Op op) {
   switch (op) {
   case Op::Mov:
@@ -60,11 +60,11 @@ Elected::Elected(const Module& module, const Function& function, const FormTable
   isThreadXOfOne_ = hasOneOfEachThreadX(function);
   const auto elects = [&](const Instruction& i) { return forms.form(i).op == Op::Elect; };
   if (!isThreadXOfOne_ && std::ranges::none_of(function.instructions, elects)) return;
-  // Whatever stands first may be written.
+  // The first operand may be a destination.
   for (const Instruction& i : function.instructions)
     if (const auto ops = function.operandsOf(i); !ops.empty())
       forEachRegister(function, ops[0], [&](RegisterId r) { ++writers_[index(r)]; });
-  // What lasts is known after a first walk only.
+  // The lasting facts are known only after a first walk.
   followBlocks();
   followBlocks();
   findRegions();
@@ -99,7 +99,7 @@ void Elected::step(std::uint32_t number) {
   const RegisterId reg = ops[0].is(OperandKind::Pair) ? ops[0].secondRegister() : ops[0].registerId();
   facts_.insert_or_assign(reg, *fact);
   const bool isPredicate = fact->kind == Fact::Kind::TrueForOne || fact->kind == Fact::Kind::FalseForOne;
-  // Where a thread may miss this, it would keep what an earlier choice told it.
+  // If a thread may skip this write, it keeps the value of an earlier election.
   const bool isLasting = fact->isFixed || (isPredicate && !hasBranched_) || fact->kind == Fact::Kind::ThreadX;
   if (isLasting && writers_[index(reg)] == 1) lasting_.insert_or_assign(reg, *fact);
 }
@@ -123,7 +123,7 @@ std::optional<std::uint32_t> Elected::constantOf(const Operand& o) const {
   return fact->value;
 }
 
-/// What the instruction makes known of its result.
+/// The fact that the instruction establishes about its result.
 std::optional<Elected::Fact> Elected::derived(const Instruction& i) const {
   using Kind = Fact::Kind;
   const Form& form = forms_.form(i);
@@ -188,7 +188,7 @@ std::optional<Elected::Fact> Elected::derived(const Instruction& i) const {
   return std::nullopt;
 }
 
-/// A branch under such a guard begins a region of one thread, on the one way or the other. It ends where other ways
+/// A branch with such a guard begins a region of one thread, on one of its two paths. The region ends where other paths
 /// join.
 void Elected::findRegions() {
   constexpr std::uint32_t kUnknown = ~0u, kNone = ~0u - 1;
@@ -227,7 +227,7 @@ void Elected::findRegions() {
 }
 
 const Elected* FunctionLowering::elected() {
-  // A copy of the instruction, without its guard, may be lowered in its place.
+  // The instruction being lowered may be a copy without its guard.
   const Instruction* first = in_->instructions.data();
   const bool isOfBody =
       std::less_equal<>()(first, current_) && std::less<>()(current_, first + in_->instructions.size());

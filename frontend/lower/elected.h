@@ -11,34 +11,30 @@ namespace orias::ptx {
 
 class FormTable;
 
-/// Guards of a function that are true for one thread of the warp at most, and code that one thread at most executes:
-/// what `elect.sync` of a whole warp makes sure of, and comparisons of %tid.x with a constant, where `.reqntid` says
-/// that no two threads of a warp share it.
-///
-/// All threads of the warp reconverge at such an `elect.sync`: they see the result of the same election, and the thread
-/// elected before has left the code that was its own. The cost is linear in the statements, with a few passes over the
-/// branches.
+/// Finds guards of a function that are true for at most one thread of the warp, and code that at most one thread
+/// executes. The sources are `elect.sync` of a whole warp, and comparisons of %tid.x with a constant where `.reqntid`
+/// guarantees that no two threads of a warp have the same %tid.x.
 class Elected {
  public:
   Elected(const Module& module, const Function& function, const FormTable& forms);
 
-  /// Is the guard of this instruction true for one thread of the warp at most?
+  /// Whether the guard of this instruction is true for at most one thread of the warp.
   bool isByOne(std::uint32_t instruction) const { return byOne_[instruction]; }
-  /// Does one thread of the warp at most reach this instruction at a time?
+  /// Whether at most one thread of the warp reaches this instruction at a time.
   bool isAlone(std::uint32_t instruction) const { return alone_[instruction]; }
 
  private:
-  /// What is known of a register.
+  /// A known fact about a register.
   struct Fact {
     enum class Kind : std::uint8_t {
-      Constant,    ///< it is `value`
+      Constant,    ///< the register is `value`
       TrueForOne,  ///< a predicate
-      FalseForOne, ///< likewise
-      OtherForOne, ///< it is `value` but for one thread at most
+      FalseForOne, ///< a predicate
+      OtherForOne, ///< the register is `value` except in at most one thread
       ThreadX      ///< %tid.x, which no two threads of a warp share
     } kind;
     std::uint32_t value = 0;
-    bool isFixed = false; ///< of a predicate: it is the same thread whenever the predicate is written
+    bool isFixed = false; ///< for a predicate: it is true for the same thread at every write
   };
 
   void followBlocks();
@@ -52,8 +48,8 @@ class Elected {
   const Module& module_;
   const Function& function_;
   const FormTable& forms_;
-  std::unordered_map<RegisterId, Fact> facts_;   ///< of the block, so far
-  std::unordered_map<RegisterId, Fact> lasting_; ///< of predicates that all threads write behind each `elect.sync`
+  std::unordered_map<RegisterId, Fact> facts_;   ///< of the current block, so far
+  std::unordered_map<RegisterId, Fact> lasting_; ///< of predicates that all threads write after each `elect.sync`
   std::vector<unsigned> writers_;                ///< by register
   bool isThreadXOfOne_ = false;
   bool hasBranched_ = true;                       ///< since the last `elect.sync`

@@ -1,4 +1,4 @@
-// Calls of functions that the driver provides: arguments and result are words in registers.
+// Calls of functions of the driver: arguments and result are words in registers.
 
 #include "frontend/lower/function_lowering.h"
 #include "support/check.h"
@@ -13,12 +13,12 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-/// What the driver links to every program (observed: the names that ptxas accepts without a definition).
+/// Functions that the driver links to every program (observed: the names that ptxas accepts without a definition).
 constexpr std::array<std::string_view, 5> kDriverFunctions{"vprintf", "malloc", "free", "__assertfail",
                                                            "cudaGraphSetConditional"};
-/// Words of arguments that go in registers.
+/// Words of arguments in registers.
 constexpr std::size_t kMostWords = 10;
-/// Of what goes on the stack: vectors of four words.
+/// Alignment of stack arguments: vectors of four words.
 constexpr std::uint32_t kStackArgumentAlignment = 16;
 
 IsaOperand stackPointerRegister() {
@@ -44,7 +44,7 @@ void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args
     unresolved(name);
     return;
   }
-  // Where recursion calls it, functions have code and frames of their own.
+  // A function that a recursion calls has code and a frame of its own.
   ORIAS_CHECK(openRegions_.empty() || name == "__assertfail", name);
   std::uint64_t resultWords = 0;
   for (const Parameter& p : callee.returns)
@@ -55,7 +55,7 @@ void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args
   }
 
   ori::Block* join = beginUnguarded();
-  // Each argument stands at a multiple of its alignment.
+  // Each argument is at a multiple of its alignment.
   std::vector<Value> words;
   for (std::size_t n = 0; n < args.size(); ++n) {
     const Variable& param = module().variable(callee.params[n].variable);
@@ -83,7 +83,7 @@ void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args
 
 IsaOperand FunctionLowering::callDriver(std::uint32_t function, std::span<const Value> words, unsigned resultWords) {
   IsaOperand symbol;
-  // Beside memory from the stack R2 is the frame's, and with so many arguments no register is left for the address.
+  // If the function uses alloca, R2 is the frame's. With so many arguments no register is then left for the address.
   if (isRelocatable() || (callsBelowStack() && words.size() > kMostWords)) {
     symbol.kind = IsaOperand::Kind::Symbol;
     symbol.reg = function;

@@ -7,10 +7,10 @@ namespace orias::ptx {
 /// Lowers one instruction; reports what it cannot do through FunctionLowering::unsupported.
 using Handler = void (*)(FunctionLowering&, const Instruction&, const Form&);
 
-/// How a guard is applied to what a handler emits.
+/// How a guard applies to the instructions that a handler emits.
 enum class Guarding : std::uint8_t {
-  Result, ///< pure: computed always, only the writing of the results is guarded
-  Direct  ///< everything emitted is guarded (memory, control, synchronisation)
+  Result, ///< pure: always computed, only the write of the results is guarded
+  Direct  ///< all emitted instructions are guarded (memory, control, synchronization)
 };
 
 struct HandlerEntry {
@@ -18,7 +18,7 @@ struct HandlerEntry {
   Guarding guarding = Guarding::Result;
 };
 
-/// What lowers an operation of PTX.
+/// The handler that lowers an operation of PTX.
 HandlerEntry handlerFor(Op op);
 
 // One function per instruction, grouped by the file that defines them.
@@ -95,7 +95,7 @@ void lowerRed(FunctionLowering&, const Instruction&, const Form&);
 
 // texture.cpp
 void lowerTex(FunctionLowering&, const Instruction&, const Form&);
-/// tex.grad of what TXD does not take.
+/// tex.grad with gradients that TXD does not accept.
 void lowerTexByFurtherGradients(FunctionLowering&, const Instruction&, const Form&);
 void lowerSurfaceLoad(FunctionLowering&, const Instruction&, const Form&);
 void lowerSurfaceStore(FunctionLowering&, const Instruction&, const Form&);

@@ -25,7 +25,7 @@ bool supportsMacro(IsaOp macro, Type type, isa::MacroKind kind, bool ftz) {
   return macro == IsaOp::FDIV || macro == IsaOp::FRCP || macro == IsaOp::FSQRT;
 }
 
-/// An operation on floats that a phase expands: its result, then one or two sources.
+/// A floating-point operation that a later phase expands: its result, then one or two sources.
 void emitMacro(FunctionLowering& f, const Instruction& i, const Form& form, IsaOp macro) {
   const Type type = form.type();
   if (!supportsMacro(macro, type, macroKind(form), form.ftz())) {
@@ -42,7 +42,8 @@ void emitMacro(FunctionLowering& f, const Instruction& i, const Form& form, IsaO
       {{IsaMod::MacroType, type == Type::F64 ? isa::MacroType::F64 : isa::MacroType::F32},
        {IsaMod::MacroKind, macroKind(form)},
        {IsaMod::Ftz, form.ftz() ? 1 : 0}}};
-  // An approximate quotient is a product with a reciprocal, which ptxas lets become part of a sum, too (observed).
+  // An approximate quotient is a product with a reciprocal. ptxas also contracts this product with an addition
+  // (observed).
   const isa::MacroKind kind = macroKind(form);
   f.emit(macro, operands, mods)->mayContract =
       f.options().contractFma && (kind == isa::MacroKind::Approx || kind == isa::MacroKind::Full);
@@ -51,7 +52,7 @@ void emitMacro(FunctionLowering& f, const Instruction& i, const Form& form, IsaO
 } // namespace
 
 void minMaxF64(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b, bool minimum) {
-  // The comparison tells which operand to take, and whether that is b as a NaN: then its payload is made quiet.
+  // The comparison selects the operand, and reports whether it is b as a NaN. The NaN is then made quiet.
   IsaOperand first = f.newP(), quieten = f.newP(), result = f.newR(2), high = f.newR(), quiet = f.newR();
   constexpr std::uint8_t kMin = 0, kMax = 15;
   f.emit(IsaOp::DSETP, {first, quieten, a, b, kTrue},
@@ -65,7 +66,7 @@ void minMaxF64(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b, bo
 
 namespace {
 
-/// add sub mul fma of pairs of f32: at once where the chip can; else each word by itself.
+/// add sub mul fma of pairs of f32: one instruction if the chip has it, else each word separately.
 void pairArith(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   std::vector<IsaOperand> sources;
@@ -92,7 +93,7 @@ void pairArith(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
 }
 
-/// add sub fma of f16 or bf16 with a sum in f32.
+/// add sub fma of f16 or bf16 with an f32 addend and result.
 void mixedArith(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type half = form.type(1);
@@ -157,7 +158,7 @@ void lowerFloatArith(FunctionLowering& f, const Instruction& i, const Form& form
     mods.push_back(ftz);
     mods.push_back({IsaMod::Sat, form.sat() ? 1 : 0});
   }
-  // The manual lets mul and add without a rounding modifier become one operation.
+  // The manual allows contraction of mul and add without a rounding modifier.
   const bool mayContract = f.options().contractFma && form.rounding() == Mod::None;
   IsaOperand a = operand(1);
   switch (form.op) {
@@ -179,7 +180,7 @@ void lowerFloatArith(FunctionLowering& f, const Instruction& i, const Form& form
   }
   case Op::Abs:
   case Op::Neg: {
-    // Adding -0 changes no number.
+    // Adding -0 changes no value.
     IsaOperand changed = form.op == Op::Abs ? a.absolute() : a.negated();
     if (wide)
       f.emit(IsaOp::DADD, {f.dest(ops[0]), IsaOperand::rz(2).negated(), changed});
@@ -271,7 +272,7 @@ void lowerFloatFunction(FunctionLowering& f, const Instruction& i, const Form& f
   f.unsupported(std::string(f.opcodeText()));
 }
 
-/// testp: the class of a number, from the bits of its magnitude. As in ptxas, zero is normal.
+/// testp: classifies a number by the bits of its magnitude. As in ptxas, zero is normal.
 void lowerTestp(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const bool wide = form.type() == Type::F64;
@@ -291,7 +292,7 @@ void lowerTestp(FunctionLowering& f, const Instruction& i, const Form& form) {
       compare(q, top, cmp, infinity, isa::BoolOp::AND, kTrue);
       return q;
     }
-    // The low word unsigned first, then the high word with that result.
+    // Compares the low words as unsigned, then the high words with that result.
     IsaOperand lowResult = f.newP();
     compare(lowResult, low, cmp, 0, isa::BoolOp::AND, kTrue);
     f.emit(IsaOp::ISETP_EX, {q, kTrue, top, f.imm(infinity), kTrue, lowResult},

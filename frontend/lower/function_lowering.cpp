@@ -95,7 +95,7 @@ void FunctionLowering::layOutParams() {
       out_.params.push_back(named);
       continue;
     }
-    at = alignUp(base + at, v.align) - base; // the place in the bank is aligned, not that among the parameters
+    at = alignUp(base + at, v.align) - base; // the address in the bank is aligned, not the offset among the parameters
     paramOffset_[index(param.variable)] = at;
     const auto size = static_cast<std::uint32_t>(v.byteSize());
     out_.params.push_back({out_.intern(module().text(v.name)),
@@ -112,8 +112,8 @@ void FunctionLowering::layOutParams() {
 void FunctionLowering::layOutVariables() {
   sharedOffset_.assign(module().variables.size(), kNoId);
   frameObject_.assign(module().variables.size(), kNoId);
-  // Variables of these functions, and behind them module-scope shared ones that they name, get their places in the
-  // order of declaration, as ptxas has them.
+  // Variables of these functions, followed by the module-scope shared variables that they use, get offsets in the order
+  // of declaration, as in ptxas.
   std::vector<bool> named(module().variables.size(), false), inBody(named), inRecursive(named);
   for (const Function* body : bodies()) {
     for (const Operand& o : body->operands)
@@ -122,7 +122,7 @@ void FunctionLowering::layOutVariables() {
     for (const Statement& s : body->statements)
       if (s.kind == StatementKind::Variable) {
         named[s.index] = inBody[s.index] = true;
-        // Each call under way has its own.
+        // Each activation of a recursive function has its own variable.
         inRecursive[s.index] = !callsByAbi_ && layout_.calls->isRecursive(idOf(*body));
       }
     keepInMemory(*body);
@@ -148,13 +148,13 @@ void FunctionLowering::layOutVariables() {
       frameObject_[id] = newFrameObject(v);
     }
   }
-  // All dynamic arrays begin at the same place, behind the static ones.
+  // All dynamic arrays begin at the same offset, after the static ones.
   for (std::uint32_t id : dynamic) {
     out_.usesDynamicShared = true;
     out_.sharedAlign = std::max(out_.sharedAlign, module().variables[id].align);
   }
-  // The driver puts them behind the static ones as far as these are said to reach. Like ptxas, say so of all kernels of
-  // a module that has any.
+  // The driver places dynamic arrays after the declared size of the static ones. Like ptxas, mark all kernels of a
+  // module that has dynamic arrays.
   bool seesDynamic = !dynamic.empty();
   if (in_->isEntry && !isLinked())
     for (const Variable& v : module().variables)
@@ -208,7 +208,7 @@ void FunctionLowering::lowerStatement(const Statement& statement) {
   }
 }
 
-/// A NOP in a loop is how phase 22 is told not to unroll it.
+/// A NOP in a loop tells phase 22 not to unroll it.
 void FunctionLowering::lowerPragma(const Pragma& pragma) {
   if (module().text(pragma.text) != "nounroll" || !blockIsOpen()) return;
   builder_.setSource({pragma.loc.line, 0});
@@ -218,7 +218,7 @@ void FunctionLowering::lowerPragma(const Pragma& pragma) {
 
 namespace {
 
-/// Such a fence takes long under a guard that is false in all lanes, too: a branch passes it.
+/// Such a fence is slow even if its guard is false in all lanes, so a branch skips it.
 bool fencesBeyondCta(const Form& form) {
   const bool isFence = form.op == Op::Fence || form.op == Op::Membar;
   const bool isOrdered =
@@ -261,8 +261,8 @@ void FunctionLowering::lowerInstruction(const Instruction& instruction) {
   }
 }
 
-/// Results of a guarded pure instruction were computed into temporaries without the guard. A single instruction takes
-/// the guard itself, a sequence ends in guarded copies.
+/// A guarded pure instruction was computed into temporaries without the guard. If it became a single instruction, that
+/// takes the guard. A sequence ends in guarded copies.
 void FunctionLowering::finishStaged(ori::Instr* lastBefore) {
   ori::Instr* first = lastBefore ? lastBefore->next : builder_.block()->first;
   if (first && first == builder_.block()->last) {
@@ -372,7 +372,7 @@ Value FunctionLowering::source(const Operand& operand, Type type) {
       unresolved(module().text(module().function(named).name));
       return Value::constant(0, words);
     }
-    // A launch names a kernel by its descriptor, whose address the loader knows.
+    // A launch refers to a kernel by its descriptor, whose address the loader writes.
     if (isKernel && !namesData()) return Value::of(addressFromTable(layout_.functionSymbol[index(named)]));
     return Value::of(symbolAddress(layout_.functionSymbol[index(named)], 0, words));
   }
@@ -429,14 +429,14 @@ ori::Instr* FunctionLowering::emit(IsaOp op, std::vector<IsaOperand> operands, s
   for (ModValue m : mods)
     ORIAS_CHECK(isa::setMod(trial, m));
   const isa::InstrDesc& row = isa::desc(op);
-  // imm(0) is RZ, which is right where registers stand; pure number fields want the number.
+  // imm(0) is RZ, which is right in register slots. Purely numeric slots require the number.
   for (unsigned i = 0; i < operands.size() && i < row.slotCount; ++i)
     if (operands[i].isZeroReg() && operands[i].file == File::R && !(row.slots[i].accepts & isa::kAcceptsReg) &&
         (row.slots[i].accepts & isa::kAcceptsImm))
       operands[i] = IsaOperand::immediate(0);
   if (!row.isPseudo() && !isa::fits(op, trial.mods, operands)) {
     auto movable = [](const IsaOperand& o) { return o.isImm() || o.isConst(); };
-    // First what no form takes in its slot, then whatever is left until one form takes all.
+    // First move the operands that no form accepts in their slot, then others until one form accepts all.
     for (unsigned i = 0; i < operands.size(); ++i)
       if (movable(operands[i]) && !isa::accepts(op, trial.mods, i, operands[i])) operands[i] = inReg(operands[i]);
     for (unsigned i = 0; i < operands.size() && !isa::fits(op, trial.mods, operands); ++i)

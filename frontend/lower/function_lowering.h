@@ -28,7 +28,7 @@ using IsaMod = isa::Mod;
 
 class InlinePlan;
 
-/// Where module-scope things are; filled once per module.
+/// Locations of module-scope objects; filled once per module.
 struct ModuleLayout {
   ori::Module* out = nullptr;
   const Module* in = nullptr;
@@ -37,15 +37,18 @@ struct ModuleLayout {
   LowerOptions options;
   std::vector<std::uint32_t> symbolOf; ///< by VariableId: index into ori::Module::symbols, kNoId if none
   std::vector<std::uint32_t>
-      functionSymbol;                    ///< by FunctionId: the same; those with a body have one in relocatable code
+      functionSymbol;                    ///< by FunctionId: likewise; in relocatable code every function with a body
+                                         /// has a symbol
   std::vector<std::int64_t> constOffset; ///< by VariableId: offset in constant bank 3, -1 if none
   const InlinePlan* plan = nullptr;
-  std::optional<ConstantAddresses> constantAddresses; ///< if a kernel has pointers to constant memory
-  /// A linker assigns addresses of variables. A whole program assigns its own, also with out-of-line functions.
+  std::optional<ConstantAddresses> constantAddresses; ///< set if a kernel has pointers to constant memory
+  /// A linker assigns the addresses of variables. Otherwise this is a whole program, which assigns its own addresses,
+  /// even with out-of-line functions.
   bool namesData = false;
 };
 
-/// A source value: words that are registers or known bits. 64-bit constants need no register until a word is used.
+/// A source value: words that are registers or known bits. A 64-bit constant needs no register until one of its words
+/// is used.
 class Value {
  public:
   Value() = default;
@@ -81,7 +84,7 @@ class Value {
   bool isReg_ = false;
 };
 
-/// An address as memory instructions take it: a base register (RZ: none), an optional uniform register, an offset in
+/// An address as memory instructions accept it: a base register (RZ: none), an optional uniform register, an offset in
 /// bytes.
 struct Address {
   isa::Operand base = isa::Operand::rz();
@@ -91,7 +94,7 @@ struct Address {
   std::uint32_t frameObject = 0;
 };
 
-/// Lowers one function. The handlers of the instruction families (one file each, see families.h) work with this.
+/// Lowers one function. The handlers of the instruction families (one file each, see families.h) use it.
 class FunctionLowering {
  public:
   FunctionLowering(const ModuleLayout& layout, const Function& source, ori::Function& target, Diagnostics& diagnostics);
@@ -104,13 +107,13 @@ class FunctionLowering {
   const Module& module() const { return *layout_.in; }
   const LowerOptions& options() const { return layout_.options; }
   const isa::Target& target() const { return out_.module().target(); }
-  /// The function whose code is being lowered: that of the text, or one inlined in it.
+  /// The function whose code is being lowered: the function itself, or one inlined into it.
   const Function& body() const { return *in_; }
   std::span<const Operand> operands(const Instruction& i) const { return in_->operandsOf(i); }
   std::span<const Operand> parts(const Operand& group) const { return in_->parts(group); }
   Type typeOf(const Operand& registerOperand) const { return in_->registers[index(registerOperand.registerId())].type; }
 
-  /// Words that a value of the type takes in file R: 1, 2 or 4.
+  /// The number of words that a value of the type occupies in file R: 1, 2 or 4.
   static unsigned wordsOf(Type type);
 
   /// The value of a register, constant, special register or symbol address, read as `type`. Floating-point constants
@@ -128,8 +131,8 @@ class FunctionLowering {
   isa::Operand dest(const Operand& operand);
   isa::Operand destPredicate(const Operand& pairOrRegister, unsigned which = 0);
 
-  /// Emits with operands where the table does not take them (an immediate in a register slot, two constants) moved to
-  /// registers first.
+  /// Emits an instruction. Operands that the table does not accept (an immediate in a register slot, two constants) are
+  /// first moved to registers.
   ori::Instr* emit(IsaOp op, std::initializer_list<isa::Operand> operands, std::initializer_list<ModValue> mods = {});
   ori::Instr* emit(IsaOp op, std::vector<isa::Operand> operands, std::span<const ModValue> mods);
   /// destination := value, word by word or as one wide copy.
@@ -146,10 +149,10 @@ class FunctionLowering {
 
   /// The address operand of a memory instruction in the given space (None: generic).
   Address address(const Operand& operand, StateSpace space);
-  /// The same for instructions that access only shared memory and take 32-bit addresses. The low word of a generic
-  /// address of shared memory is the address there (observed; cvta makes them so).
+  /// Likewise for instructions that access only shared memory and take 32-bit addresses. The low word of a generic
+  /// address of shared memory is the shared address (observed; cvta makes them so).
   Address sharedAddress(const Operand& operand, StateSpace space);
-  /// An address of 64 bits in one pair of registers, its offset added.
+  /// A 64-bit address in one register pair, with its offset added.
   isa::Operand wholeAddress(const Address& a);
   /// The address of a variable as a value in its own space: 32 bits for shared and local, 64 for others.
   /// Address of a frame variable; 32 bits.
@@ -158,23 +161,23 @@ class FunctionLowering {
 
   /// The UR pair with the descriptor of global memory; URZ if the target has none.
   isa::Operand globalDescriptor();
-  /// The uniform register that holds the address of the CTA's shared memory; where it is 0 it is URZ.
+  /// The uniform register that holds the address of the CTA's shared memory; URZ if that address is 0.
   isa::Operand sharedBase();
   /// Offset of a shared variable from that base.
   std::uint32_t sharedOffset(VariableId id) const { return sharedOffset_[index(id)]; }
   std::uint32_t paramOffset(VariableId id) const { return paramOffset_[index(id)]; }
   /// The offset of the value of this register in constant bank 0, if it is an unmodified kernel parameter.
   std::optional<std::uint32_t> kernelParameter(const Operand& registerOperand);
-  /// What kind of constant address a register of the function that is being lowered may hold.
+  /// The possible origins of the constant address in a register of the function being lowered.
   ConstantAddresses::Origin constantAddress(RegisterId id);
 
-  /// Whether the guard of the instruction is true for one thread of the warp at most (elected.h).
+  /// Whether the guard of the instruction is true for at most one thread of the warp (elected.h).
   bool isElected();
-  /// Whether one thread of the warp at most reaches the instruction.
+  /// Whether at most one thread of the warp reaches the instruction.
   bool isAlone();
 
-  /// The carry flag of the extended-precision instructions, a predicate: to read, and where to write it. It is that of
-  /// the hardware, as ptxas has it: a subtraction sets it where it does not borrow.
+  /// The predicate that holds the carry flag of the extended-precision instructions, for reading and writing. As in
+  /// ptxas, it has the hardware's meaning: a subtraction sets it if there is no borrow.
   isa::Operand carry();
   isa::Operand newCarry() { return staged(carry()); }
 
@@ -186,43 +189,43 @@ class FunctionLowering {
   /// Loads and stores of such variables; `type` and the offset select a component.
   void loadCallParam(isa::Operand destination, VariableId id, std::int64_t offset, Type type);
   void storeCallParam(VariableId id, std::int64_t offset, Type type, const Value& value);
-  /// The `call`: inlines the callee; for a pointer, all possible callees.
+  /// Lowers `call`: inlines the callee; for a pointer, all possible callees.
   void call(const Instruction& instruction);
-  /// A call of a function of the driver (external_call.cpp).
+  /// A call of a driver function (external_call.cpp).
   void callExternal(FunctionId callee, std::span<const Operand> args, std::span<const Operand> results);
   static bool isDriverFunction(std::string_view name);
-  /// The error for a function that a whole program names and does not define.
+  /// Reports a function that a whole program uses but does not define.
   void unresolved(std::string_view function);
-  /// The same by the symbol of the function, with words that stand in registers from R4 on; the result stands there,
-  /// too. Inside beginUnguarded() and endUnguarded().
+  /// Calls the driver function with this symbol. The arguments are in registers from R4 on, and so is the result. Use
+  /// between beginUnguarded() and endUnguarded().
   isa::Operand callDriver(std::uint32_t function, std::span<const Value> words, unsigned resultWords);
-  /// A call of a function that the PTX does not declare. `onStack` are words from the stack pointer on. Nothing where
-  /// it cannot be called here, which is reported.
+  /// A call of a driver function that the PTX does not declare. `onStack` are words from the stack pointer on. Returns
+  /// nothing, and reports an error, if the call is not possible here.
   std::optional<isa::Operand> callDriver(const std::string& name, std::span<const Value> inRegisters,
                                          std::span<const Value> onStack, unsigned resultWords);
-  /// Whom a call by the ABI of functions reaches, and what that one takes and gives.
+  /// The callee of a call by the function ABI, with its parameters and results.
   struct AbiCallee {
     isa::Operand where; ///< a symbol, or a register that holds the address
     std::vector<VariableId> params, returns;
     bool noreturn = false;
   };
   AbiCallee abiCallee(FunctionId id) const;
-  /// Behind the call of a `.noreturn` function no code runs.
+  /// After the call of a `.noreturn` function no code executes.
   void endAfterCall(bool noreturn);
-  /// Calls by the ABI of functions (abi_call.cpp).
+  /// Calls by the function ABI (abi_call.cpp).
   void callByAbi(const AbiCallee& callee, std::span<const Operand> args, std::span<const Operand> results);
   void callThroughPointer(const CallParts& parts, std::span<const Operand> args, std::span<const Operand> results);
 
-  /// The word that the driver fills with the handle of a texture, sampler or surface of the module or among the
-  /// parameters: of constant bank 0, or in relocatable code in a register. Before sm_90 a sampler's number stands in
-  /// its upper twelve bits (Target::kSamplerShift), and the word may have a sampler beside a texture. Nothing, and an
-  /// error, where it cannot be told.
+  /// The word in which the driver stores the handle of a texture, sampler or surface, which is a variable of the module
+  /// or a parameter. The word is in constant bank 0, in relocatable code in a register. Before sm_90 the number of a
+  /// sampler is in the upper twelve bits (Target::kSamplerShift), and the word may contain both a texture and a
+  /// sampler. Returns nothing, and reports an error, if the object is not known.
   std::optional<isa::Operand> handleWord(VariableId id) { return handleWord(std::span(&id, 1)); }
-  /// That of a texture and its sampler together; not in relocatable code.
+  /// Likewise for a texture and its sampler together; not in relocatable code.
   std::optional<isa::Operand> handleWord(VariableId texture, VariableId sampler) {
     return handleWord(std::array{texture, sampler});
   }
-  /// Its representation as a 64-bit value: the word, and the object.
+  /// The handle as a 64-bit value: the word, and the object.
   Value handleNumber(VariableId id);
   /// A register with the number that the driver writes into the code for this symbol.
   isa::Operand driverWord(std::string_view symbol);
@@ -231,12 +234,12 @@ class FunctionLowering {
   /// A register with the lowest address in use below the frame, a multiple of 16.
   isa::Operand stackPointer();
   bool isInRecursion() const { return !openRegions_.empty(); }
-  /// May a call in this function by the ABI have arguments on the stack?
+  /// Whether calls by the ABI in this function may have stack arguments.
   bool passesOnStack();
   /// The start of free memory above the stack pointer `stack`: after stack arguments of calls.
   isa::Operand aboveArguments(isa::Operand stack, std::uint32_t alignment);
 
-  /// Behind which instruction of the block being filled all lanes of the warp were last brought together.
+  /// The instruction of the block being filled after which all lanes of the warp were last converged.
   struct WholeWarp {
     const ori::Block* block = nullptr;
     const ori::Instr* at = nullptr;
@@ -244,27 +247,27 @@ class FunctionLowering {
   WholeWarp& wholeWarp() { return wholeWarp_; }
 
   ori::Block* blockOf(LabelId label);
-  /// Ends the current block with `terminator` (already emitted) and continues in a new one, which it falls through to
-  /// if the terminator is guarded.
+  /// Ends the current block with `terminator` (already emitted) and continues in a new one. A guarded terminator falls
+  /// through to it.
   void endBlock(const ori::Instr* terminator);
   /// A block that is not in the layout yet: see enter().
   ori::Block* newBlock() { return out_.newBlock(); }
-  /// Goes on in `block`, placed here; the current block falls through to it if it is open.
+  /// Continues in `block` and places it here in the layout. The current block, if open, falls through to it.
   void enter(ori::Block* block);
   /// Branches, and continues in a new block. Not under a guard.
   void branch(const ori::Block* target) { branchIf(isa::Operand::pt(), target); }
   void branchIf(isa::Operand condition, const ori::Block* target);
-  /// For code that cannot be guarded: if the current instruction has a guard, branches around what follows up to
-  /// endUnguarded(), which takes what this returns.
+  /// For code that cannot be guarded: if the current instruction has a guard, branches around the code up to
+  /// endUnguarded(), which takes the returned block.
   ori::Block* beginUnguarded();
-  /// The current block, unless it is the entry, is one that programs seldom execute.
+  /// Marks the current block as cold, unless it is the entry.
   void markCold();
   void endUnguarded(ori::Block* join);
 
-  /// Is the code linked with others, if only with functions of this module? Then shared variables and handles get their
-  /// points later.
+  /// Whether the code is linked, be it only with functions of this module. Offsets of shared variables and handles are
+  /// then assigned later.
   bool isLinked() const { return callsByAbi_; }
-  /// Whether variables of the module and of constant bank 3 are symbols with addresses from a linker.
+  /// Whether variables of the module and of constant bank 3 are symbols that a linker assigns.
   bool namesData() const { return layout_.namesData; }
 
   const Instruction& current() const { return *current_; }
@@ -281,45 +284,45 @@ class FunctionLowering {
  private:
   std::optional<isa::Operand> handleWord(std::span<const VariableId> ids);
   std::uint32_t handleSymbol(VariableId id);
-  /// A virtual register for each of the function's, by RegisterId.
+  /// Creates a virtual register for each register of the function, by RegisterId.
   std::vector<ori::VRegId> declareRegisters(const Function& function);
   void layOutParams();
-  /// Of a function with an ABI of its own: takes the parameters from where its caller put them, hands back the results.
+  /// For a function with an ABI of its own: reads the parameters from the locations of the ABI and returns the results.
   void beginFunction();
   void endFunction();
-  /// A result that does not fit in registers is stored at an address from the caller.
+  /// Whether the result does not fit in registers and is stored at an address from the caller.
   bool returnsInMemory() const;
   ori::Source sourceOfReturn() const;
   static ori::Source sourceOf(const Instruction& instruction) {
     const std::uint32_t loc = instruction.debugLoc == DebugLocId::None ? 0 : index(instruction.debugLoc) + 1;
     return {instruction.loc.line, loc};
   }
-  /// The frame area where callees store such results; all calls share it.
+  /// The frame area where callees store such results; shared by all calls.
   isa::Operand resultArea(const Variable& result);
   void alignArguments(std::uint32_t alignment);
   void layOutVariables();
   std::uint32_t newFrameObject(const Variable& variable);
-  /// Allocates frame memory for parameters whose address is taken; recursive bodies get none.
+  /// Allocates frame memory for parameters whose address is taken, except in recursive bodies.
   void keepInMemory(const Function& body);
-  /// Stores those parameters of the function there.
+  /// Stores these parameters of the function in that memory.
   void storeParameters(const Function& body);
   void lowerStatement(const Statement& statement);
   void lowerPragma(const Pragma& pragma);
   void lowerInstruction(const Instruction& instruction);
   void finishStaged(ori::Instr* lastBefore);
   Value specialRegister(SpecialRegister reg, Component part);
-  /// One that is a predicate.
+  /// Reads a special register that is a predicate.
   isa::Operand specialPredicate(SpecialRegister reg);
   /// The address of a symbol of relocatable code.
   isa::Operand symbolAddress(std::uint32_t symbol, std::int64_t offset, unsigned words);
-  /// The address of a symbol of a whole program: the loader writes it into constant bank 4.
+  /// The address of a symbol of a whole program. The loader writes it into constant bank 4.
   isa::Operand addressFromTable(std::uint32_t symbol);
-  /// The symbol of that kind and name, made where there is none.
+  /// The symbol of that kind and name; created if missing.
   std::uint32_t symbolNamed(ori::Symbol::Kind kind, std::string_view name);
-  /// Do functions have code of their own? Then pointers to them hold addresses.
+  /// Whether functions have code of their own. Pointers to them then hold addresses.
   bool isRelocatable() const { return layout_.options.relocatable; }
   void startBlock(ori::Block* block);
-  /// The function and all that are inlined in it, each once, callers first.
+  /// The function and all functions inlined into it, each once, callers first.
   std::vector<const Function*> bodies();
   FunctionId idOf(const Function& function) const {
     return FunctionId(static_cast<std::uint32_t>(&function - module().functions.data()));
@@ -327,7 +330,7 @@ class FunctionLowering {
   isa::Operand callParamWord(VariableId id, std::size_t word);
   /// The words of an argument for `param`; none if it cannot be passed, which is reported.
   std::vector<Value> argumentWords(const Operand& argument, VariableId param);
-  /// Everything that belongs to the function whose body is being lowered.
+  /// The state of the function whose body is being lowered.
   struct Activation {
     const Function* function;
     std::vector<ori::VRegId> vregOf;
@@ -335,10 +338,10 @@ class FunctionLowering {
     ori::Block* returnTo;
     const Instruction* current;
   };
-  /// The arguments and results of a call, in the caller.
+  /// The arguments and results of a call, in terms of the caller.
   struct CallValues {
     std::vector<std::vector<Value>> args; ///< words
-    std::vector<isa::Operand> direct;     ///< where results go straight to a register; else none
+    std::vector<isa::Operand> direct;     ///< the registers of results that are returned directly; else none
     std::span<const Operand> results;
   };
   bool isInlined(FunctionId callee) const;
@@ -362,19 +365,19 @@ class FunctionLowering {
   void lowerReturn(RecursiveRegion& region, std::size_t which);
   void saveAcrossRecursion();
   void moveStack(std::int64_t bytes);
-  /// Does it use alloca? What it takes so is given back when it returns.
+  /// Whether the function uses alloca. That memory is released when it returns.
   bool takesStack(const Function& function) const;
-  /// Code that is called has its frame where alloca takes memory. If the function uses that, its calls have
-  /// stackPointer() as their last operand, and arguments on the stack count from there.
+  /// Called code has its frame where alloca takes memory. If the function uses alloca, its calls have stackPointer() as
+  /// their last operand, and stack arguments are relative to it.
   bool callsBelowStack();
-  /// May a function of the driver that reads textures have arguments on the stack?
+  /// Whether a driver function that reads textures may have stack arguments.
   bool passesToDriver();
 
   Activation enterBody(const Function& callee, ori::Block* returnTo, std::vector<ori::VRegId> vregOf);
   void leaveBody(Activation&& caller);
   /// Control can continue after the last instruction of the current block.
   bool blockIsOpen() const;
-  /// A builder at the top of the function, where values that all code shares are made.
+  /// A builder at the top of the function, for values that all code shares.
   ori::Builder entryBuilder();
 
   struct Staged {
@@ -382,8 +385,8 @@ class FunctionLowering {
   };
 
   const ModuleLayout& layout_;
-  const bool callsByAbi_; ///< functions that have code of their own are called by the ABI
-  const Function* in_;    ///< whose body is being lowered: the kernel, or a function inlined into it
+  const bool callsByAbi_; ///< functions with code of their own are called by the ABI
+  const Function* in_;    ///< the function whose body is being lowered: the kernel, or one inlined into it
   ori::Function& out_;
   Diagnostics& diagnostics_;
   ori::Builder builder_;
@@ -396,25 +399,25 @@ class FunctionLowering {
   std::vector<Staged> staged_;
   bool staging_ = false;
   ori::Block* entry_ = nullptr;
-  std::vector<ori::Block*> order_; // as the text has them
+  std::vector<ori::Block*> order_; // in the order of the text
   isa::Operand carry_;
   isa::Operand descriptor_;
   isa::Operand sharedBase_;
   ori::Block* returnTo_ = nullptr;
   isa::Operand resultAddress_;                            // of returnsInMemory()
   std::uint32_t resultArea_ = kNoId;                      // a frame object
-  std::uint32_t outgoing_ = kNoId;                        // another: FrameObject::isOutgoing
+  std::uint32_t outgoing_ = kNoId;                        // another frame object: FrameObject::isOutgoing
   std::vector<const Function*> inlining_;                 // from the kernel to the innermost callee
   std::vector<std::vector<ori::VRegId>> callParamWords_;  // by VariableId, 32 bits each
   std::vector<std::unique_ptr<SharedBody>> shared_;       // of the whole kernel
   std::vector<std::unique_ptr<RecursiveRegion>> regions_; // of the whole kernel; some are still open
-  std::vector<RecursiveRegion*> openRegions_;             // from the outermost in
-  std::vector<isa::Operand> localBase_; // by VariableId: what a recursive body's own .local variable counts from
+  std::vector<RecursiveRegion*> openRegions_;             // from the outermost to the innermost
+  std::vector<isa::Operand> localBase_; // by VariableId: base of a recursive body's own .local variable
   isa::Operand stackPointer_;
   WholeWarp wholeWarp_;
-  std::optional<bool> stackIsTaken_;           // by alloca, here or in what is inlined; computed on demand
-  std::vector<std::int64_t> kernelParameters_; // by RegisterId of the kernel, < 0 if none; computed on demand
-  /// Null for an instruction of an inlined body.
+  std::optional<bool> stackIsTaken_;           // by alloca, here or in inlined functions; computed on demand
+  std::vector<std::int64_t> kernelParameters_; // by RegisterId of the kernel: offset, < 0 if none; computed on demand
+  /// Null while an inlined body is being lowered.
   const Elected* elected();
   std::optional<Elected> elected_; // of the kernel; computed on demand
 };

@@ -1,5 +1,5 @@
-// Arithmetic of f16 and bf16, alone and in pairs. The unit computes two lanes; of a single number both lanes read the
-// low half, and the upper half of the result does not matter.
+// Arithmetic of f16 and bf16, single or in pairs. The unit computes two lanes. For a single number both lanes read the
+// low half, and the upper half of the result is unused.
 
 #include "frontend/lower/families.h"
 #include "frontend/lower/float_parts.h"

@@ -10,11 +10,11 @@ namespace orias::ptx {
 
 namespace {
 
-/// Sizes stop growing here; far above any budget.
+/// Sizes saturate here, far above any budget.
 constexpr std::uint64_t kHuge = std::uint64_t{1} << 40;
 
-/// What does its work on registers that calls do not carry: products of warp groups run on behind the instruction, and
-/// the number of registers changes.
+/// Operations on registers that calls do not preserve: warp-group products continue asynchronously, and setmaxnreg
+/// changes the number of registers.
 bool bindsRegisters(Op op) {
   return op == Op::WgmmaMmaAsync || op == Op::WgmmaFence || op == Op::WgmmaCommitGroup || op == Op::WgmmaWaitGroup ||
          op == Op::Setmaxnreg;
@@ -91,7 +91,7 @@ void InlinePlan::markReachable() {
   };
   for (std::uint32_t id = 0; id < bodies_.size(); ++id)
     if (module_.functions[id].isEntry || scope_ != InlineScope::Program) add(FunctionId(id));
-  // Whoever has a pointer may call it.
+  // Functions whose address is taken may be called from anywhere.
   for (const FunctionId id : calls_.addressTaken())
     add(calls_.resolved(id));
   while (!work.empty()) {
@@ -120,7 +120,7 @@ std::vector<FunctionId> InlinePlan::reachableFrom(FunctionId root) const {
 }
 
 void InlinePlan::markMustInline() {
-  // Whoever has such a body inlined is such a body itself.
+  // A body that inlines such a body is such a body, too.
   for (const FunctionId id : calleesFirst_)
     for (const FunctionId callee : bodies_[index(id)].direct)
       bodies_[index(id)].mustInline |= bodies_[index(callee)].mustInline;
@@ -148,8 +148,8 @@ bool InlinePlan::takesStack(const Function& function) const {
                              [&](const Instruction& i) { return forms_.form(i).op == Op::Alloca; });
 }
 
-/// Inlined recursion keeps its registers below the stack pointer. So it cannot call the driver's functions, but for the
-/// one that never returns, nor use alloca.
+/// Inlined recursion keeps its registers below the stack pointer. It therefore can neither use alloca nor call driver
+/// functions, except the one that never returns.
 bool InlinePlan::reachesStack(FunctionId id) const {
   return std::ranges::any_of(reachableFrom(id), [&](FunctionId callee) {
     const Function& f = module_.function(callee);
@@ -162,8 +162,8 @@ bool InlinePlan::canKeep(FunctionId id) const {
   return f.hasBody && !f.isEntry && !bodies_[index(id)].mustInline;
 }
 
-/// Inlined, lanes that wait for different calls of a recursion go on one after the other; behind the calls of a
-/// function they meet.
+/// If recursion is inlined, lanes at different calls of it execute one after the other. If it is a function, they
+/// reconverge after its calls.
 void InlinePlan::keepRecursive() {
   for (std::uint32_t id = 0; id < bodies_.size(); ++id) {
     if (!bodies_[id].isReachable || !calls_.isRecursive(FunctionId(id))) continue;
@@ -204,7 +204,7 @@ bool InlinePlan::inlinesEverything() {
     std::uint64_t size = 0;
     unsigned depth = 0;
     const auto add = [&](FunctionId callee) {
-      if (calls_.component(callee) == component) return; // its body is there once
+      if (calls_.component(callee) == component) return; // the body exists once
       size += size_[index(callee)];
       depth = std::max(depth, depths[index(callee)] + 1);
     };
@@ -243,7 +243,7 @@ void InlinePlan::chooseWithinBudget() {
   keepLargerThan(most);
 }
 
-/// Keeps the bodies of more than `most` instructions that have several calls; returns the size of all code.
+/// Keeps the bodies of more than `most` instructions with several calls. Returns the size of all code.
 std::uint64_t InlinePlan::keepLargerThan(std::uint64_t most) {
   std::vector<unsigned> depths(bodies_.size(), 0);
   std::uint64_t all = 0;
@@ -297,9 +297,9 @@ bool InlinePlan::canShare(FunctionId id) const {
          std::ranges::none_of(calls_.addressTaken(), [&](FunctionId taken) { return calls_.resolved(taken) == id; });
 }
 
-/// Decides for callers before callees: a caller that keeps code of its own has copies of its own. A body with calls in
-/// a loop would make that loop irreducible. Lanes that take different calls may meet in the body, so none may wait
-/// there for what another does on its way.
+/// Decides for callers before callees, because a caller that keeps code of its own also has its own copies. A body with
+/// calls in a loop would make that loop irreducible. Lanes of different calls may reconverge in the body, so none may
+/// wait there for an action of another.
 void InlinePlan::shareLarge() {
   if (limits_.sharedCalls == 0) return;
   if (std::ranges::none_of(calleesFirst_, [&](FunctionId id) { return canShare(id); })) return;
@@ -315,7 +315,7 @@ void InlinePlan::shareLarge() {
     }
   };
   std::vector<Uses> uses(bodies_.size());
-  std::vector<bool> isAlone(bodies_.size(), false); // with all that is called from there
+  std::vector<bool> isAlone(bodies_.size(), false); // together with all functions that it reaches
   for (std::uint32_t id = 0; id < bodies_.size(); ++id)
     isAlone[id] =
         module_.functions[id].isEntry && std::ranges::all_of(reachableFrom(FunctionId(id)), [&](FunctionId callee) {
@@ -428,7 +428,7 @@ std::vector<InlineRemark> InlinePlan::remarks() const {
                           size_[index(callee)], bodies_[index(callee)].sites, sizeOfAll_, budget_);
         break;
       }
-      // In the words of the literature, for what should have no code of its own.
+      // LLVM's wording, for functions that should have no code of their own.
       const std::string must =
           bodies_[index(callee)].mustInline ? fmt::format("not AlwaysInline into {}: ", caller) : std::string();
       all.push_back({std::string(caller), line, false,

@@ -9,40 +9,28 @@
 
 namespace orias::ptx {
 
-/// Decides which calls are replaced by the body of the callee and which functions keep code of their own, called by
-/// the ABI.
-///
-/// If all calls can be inlined within the budget of the module, they are. Otherwise functions are visited callees
-/// first: one is inlined if it has a single call site, if its body (with what is inlined in it) is small, or if the ABI
-/// cannot carry its calls; all others keep code of their own. "Small" grows as far as the budget allows. A large body
-/// with several call sites is never copied to each: what its call costs is little beside it. So the size of the code,
-/// and the time that it takes to compile it, stay proportional to the size of the text. Where it can, each kernel gets
-/// one copy of such a body, which its calls share (shared_calls.h): no call in a loop, and no thread that waits for
-/// another.
-///
-/// In an object the same holds for functions whose calls always reach this body: those that are not weak, have no alias
-/// and are not recursive. A function that another object can call, or whose address is taken, keeps code beside the
-/// inlined copies; so does one that nothing calls.
+/// Decides which calls are replaced by the body of the callee and which functions keep code of their own, called by the
+/// ABI.
 class InlinePlan {
  public:
   InlinePlan(const Module& module, const FormTable& forms, const CallGraph& calls, const InlineLimits& limits,
              InlineScope scope);
 
-  /// Does any function have code of its own? Then pointers to functions hold addresses.
+  /// Whether any function has code of its own. Pointers to functions then hold addresses.
   bool hasFunctions() const { return hasFunctions_; }
-  /// Is the function, which is no kernel, lowered as one of its own?
+  /// Whether the function (not a kernel) is lowered as a function of its own.
   bool hasCode(FunctionId id) const { return hasCode_[index(id)]; }
-  /// Do direct calls of the function become copies of its body?
+  /// Whether direct calls of the function become copies of its body.
   bool isInlined(FunctionId id) const { return isInlined_[index(id)]; }
-  /// Do the calls of an inlined function in a kernel share one copy of its body?
+  /// Whether the calls of an inlined function in a kernel share one copy of its body.
   bool isShared(FunctionId id) const { return isShared_[index(id)]; }
-  /// Does the code of a kernel or function call others by the ABI? In an object all code is as if it did.
+  /// Whether the code of a kernel or function calls others by the ABI. In an object this is assumed for all code.
   bool callsFunctions(FunctionId id) const { return callsFunctions_[index(id)]; }
 
-  /// Whom the direct calls of a function reach, one for each call; aliases are replaced.
+  /// The callees of the direct calls of a function, one for each call; aliases are resolved.
   const std::vector<FunctionId>& directCallees(FunctionId id) const { return bodies_[index(id)].direct; }
 
-  /// One for each direct call of a function with a body.
+  /// One remark for each direct call of a function with a body.
   std::vector<InlineRemark> remarks() const;
 
  private:
