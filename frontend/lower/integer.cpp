@@ -43,7 +43,7 @@ isa::MacroType macroType(Type type) {
   }
 }
 
-/// d = a +- b on 32 bits, clamped to the signed range: a result whose sign differs from those of both addends has
+/// d = a +- b on 32 bits, clamped to the signed range. A result whose sign differs from those of both addends has
 /// overflowed.
 void addSaturating(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b, bool subtract) {
   a = f.inReg(a);
@@ -62,10 +62,10 @@ void addSaturating(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b
   f.emit(IsaOp::SEL, {d, limit, sum, p});
 }
 
-/// Where no instruction computes with pairs of halves: `compute` with each half on its own, extended to 32 bits.
+/// For pairs of halves without an instruction: applies `compute` to each half, extended to 32 bits.
 void byHalves(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b, Type type,
               const std::function<void(IsaOperand, IsaOperand, IsaOperand)>& compute) {
-  // PRMT: 0 to 3 choose a byte of the first source, 4 a zero byte of the third; 8 more repeat a byte's sign.
+  // PRMT: 0 to 3 select a byte of the first source, 4 a zero byte of the third; adding 8 repeats the sign of the byte.
   const auto half = [&](IsaOperand pair, bool upper) {
     IsaOperand r = f.newR();
     const std::int32_t selector = isSigned(type) ? (upper ? 0xbb32 : 0x9910) : (upper ? 0x4432 : 0x4410);
@@ -78,7 +78,7 @@ void byHalves(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b, Typ
   f.emit(IsaOp::PRMT, {d, results[0], f.imm(0x5410), results[1]});
 }
 
-/// The smaller or larger of two numbers of 32 bits, not below 0 with `relu`.
+/// The smaller or larger of two 32-bit numbers; with `relu` at least 0.
 void minMax(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b, bool minimum, bool relu, isa::IntType type) {
   IsaOperand first = relu ? f.newR() : d;
   f.emit(IsaOp::IMNMX, {first, a, b, minimum ? IsaOperand::pt() : kFalse}, {{IsaMod::Type, type}});
@@ -192,7 +192,7 @@ void lowerMulMad(FunctionLowering& f, const Instruction& i, const Form& form) {
     switch (form.mode()) {
     case Mod::Wide: f.emit(IsaOp::IMAD_WIDE, {d, kNoCarry, left, b.word(0), f.inReg(c)}, {sign}); break;
     case Mod::Hi: {
-      // The third source of IMAD.HI counts from bit 0 of the product; the addend of mad.hi does not.
+      // The third source of IMAD.HI is added at bit 0 of the product; the addend of mad.hi is not.
       IsaOperand high = mad ? f.newR() : d;
       f.emit(IsaOp::IMAD_HI, {high, kNoCarry, left, b.word(0), IsaOperand::rz()}, {sign});
       if (form.sat())
@@ -205,7 +205,7 @@ void lowerMulMad(FunctionLowering& f, const Instruction& i, const Form& form) {
     }
     return;
   }
-  // 16 bits: the product fits a 32-bit register.
+  // 16 bits: the product fits in a 32-bit register.
   if (form.mode() == Mod::Lo) {
     f.emit(IsaOp::IMAD, {d, f.inReg(a.word(0)), b.word(0), c.word(0)}, {{IsaMod::Type, isa::IntType::U32}});
     return;
@@ -367,7 +367,7 @@ void lowerMinMax(FunctionLowering& f, const Instruction& i, const Form& form) {
       f.emit(IsaOp::SEL, {ori::component(d, w), ori::component(left, w), ori::component(right, w), p});
     return;
   }
-  // The predicate chooses: true for the minimum.
+  // The predicate selects: true is the minimum.
   f.emit(f.target().has(isa::Capability::VectorMinMax) ? IsaOp::VIMNMX : IsaOp::IMNMX,
          {d, f.inReg(f.extended(a, type)), f.extended(b, type), minimum ? IsaOperand::pt() : kFalse},
          {{IsaMod::Type, intType(type)}});

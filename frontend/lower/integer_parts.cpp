@@ -17,8 +17,8 @@ void multiplyHigh64(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand 
   const IsaOperand none = IsaOperand::pt();
   const IsaOperand a0 = ori::component(a, 0), a1 = ori::component(a, 1), b0 = ori::component(b, 0),
                    b1 = ori::component(b, 1);
-  // Schoolbook on 32-bit digits. The sum of the two products in the middle has a carry of its own; the order is that of
-  // ptxas. Phase 45 looks for these instructions where the low half of the product is computed also.
+  // Schoolbook multiplication on 32-bit digits. The sum of the two middle products has its own carry; the order is that
+  // of ptxas. Phase 45 matches these instructions where the low half of the product is also computed.
   const IsaOperand cross = f.newR(2), middle = f.newR(2), low = f.newR(2), upper = f.newR(2),
                    high = isSigned ? f.newR(2) : d, carry = f.newP(), link = f.newP();
   f.emit(IsaOp::IMAD_WIDE, {cross, none, a1, b0, IsaOperand::rz(2)}, {u32});
@@ -30,7 +30,8 @@ void multiplyHigh64(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand 
                           carry, none.notted()});
   f.emit(IsaOp::IMAD_WIDE_X, {high, none, a1, b1, upper, link}, {u32});
   if (!isSigned) return;
-  // As signed numbers a and b are less by 2^64 where they are negative: the high half is less by b and by a.
+  // A negative number is its unsigned value minus 2^64. So the high half is reduced by b if a is negative, and by a if
+  // b is.
   auto whereNegative = [&](IsaOperand sign, IsaOperand value) {
     IsaOperand mask = f.newR(), r = f.newR(2);
     f.emit(IsaOp::SHF, {mask, IsaOperand::rz(), f.imm(31), ori::component(sign, 1)},

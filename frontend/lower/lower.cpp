@@ -69,7 +69,7 @@ class ModuleLowering {
  private:
   bool hasCode(std::uint32_t id) const { return plan_.hasCode(FunctionId(id)); }
 
-  /// Unified functions and variables live in tables that linkers make, which cubins of orias do not have.
+  /// Unified functions and variables require tables that linkers build. The cubins of orias do not have them.
   void refuseUnified() {
     auto refuse = [&](SourceLoc loc, NameId name) {
       diagnostics_.error(loc, fmt::format("not supported yet: '{}' has the attribute .unified", in_.text(name)));
@@ -80,7 +80,7 @@ class ModuleLowering {
       if (f.attributes.unified) refuse(f.loc, f.name);
   }
 
-  /// The directives change the registers that a callee keeps. Within one program that may stay as it is; other objects
+  /// The directives change the set of callee-saved registers. Within one program they can be ignored; other objects
   /// rely on it.
   void refuseOtherConventions() {
     auto refuse = [&](const auto& f) {
@@ -99,7 +99,7 @@ class ModuleLowering {
     const std::vector<const Function*> scopes =
         out_->relocatable ? scopesOfVariables() : std::vector<const Function*>();
     std::vector<std::uint32_t> constants;
-    // Those of the module keep their names, and of those of functions the first.
+    // Module-scope variables keep their names, and so does the first function-scope variable of each name.
     std::set<std::string> names;
     for (const Function& function : in_.functions)
       names.emplace(in_.text(function.name));
@@ -119,10 +119,11 @@ class ModuleLowering {
       out.linkage = linkageOf(v.linkage);
       out.space = isShared ? ori::Space::Shared : v.space == StateSpace::Const ? ori::Space::Const : ori::Space::Global;
       if (!scopes.empty() && scopes[id] != nullptr) {
-        // Functions may have variables of the same name.
+        // Variables of different functions may have the same name.
         out.name = fmt::format("${}${}${}", in_.text(scopes[id]->name), out.name, id);
         out.linkage = ori::Linkage::Local;
-        // That of a function is the module's: whose kernel it runs in is not known (observed).
+        // A variable of a function (not a kernel) belongs to the module, because the kernel that it runs in is not
+        // known (observed).
         if (isShared && scopes[id]->isEntry) out.owner = std::string(in_.text(scopes[id]->name));
       } else if (v.owner != FunctionId::None && !names.insert(out.name).second) {
         out.name = fmt::format("$__{}__{}", out.name, id);
@@ -148,12 +149,12 @@ class ModuleLowering {
     }
   }
 
-  /// Textures, samplers and surfaces are no memory: kernels have the handles of those that they name. All have one
-  /// linkage, whatever the PTX says (observed).
+  /// Textures, samplers and surfaces are not memory: kernels have the handles of those that they use. All have the same
+  /// linkage, regardless of the PTX (observed).
   void declareHandle(std::uint32_t id) {
     using Kind = ori::Symbol::Kind;
     const Variable& v = in_.variables[id];
-    if (v.space != StateSpace::Global || !v.dims.empty()) return; // nobody can name one of several
+    if (v.space != StateSpace::Global || !v.dims.empty()) return; // the elements of an array cannot be referred to
     const Kind kind = v.type == Type::TexRef       ? Kind::Texture
                       : v.type == Type::SamplerRef ? Kind::Sampler
                                                    : Kind::Surface;
@@ -198,7 +199,7 @@ class ModuleLowering {
       if (layout_.symbolOf[id] != kNoId && in_.variables[id].hasInitializer) initialise(id);
   }
 
-  /// The function that a variable is declared in, null for those of the module, by VariableId.
+  /// By VariableId: the function in which a variable is declared, null for module-scope variables.
   std::vector<const Function*> scopesOfVariables() const {
     std::vector<const Function*> scopes(in_.variables.size(), nullptr);
     for (const Function& function : in_.functions)
@@ -211,13 +212,13 @@ class ModuleLowering {
     return std::ranges::find(calls_.addressTaken(), id) != calls_.addressTaken().end();
   }
 
-  /// Functions without a body, which others may provide (kernels only in relocatable code); those with code of their
-  /// own, and kernels whose address is taken.
+  /// Declares functions without a body, which other objects may provide (kernels only in relocatable code), functions
+  /// with code of their own, and kernels whose address is taken.
   void declareFunctions() {
     layout_.functionSymbol.assign(in_.functions.size(), kNoId);
     for (std::uint32_t id = 0; id < in_.functions.size(); ++id) {
       const Function& function = in_.functions[id];
-      // Whoever names an alias means the function.
+      // A use of an alias is a use of the function.
       const bool isNamed = !function.hasBody
                                ? (!function.isEntry || out_->relocatable) && function.aliasee == FunctionId::None
                            : function.isEntry ? out_->relocatable || isTaken(FunctionId(id))
@@ -232,7 +233,7 @@ class ModuleLowering {
 
   ori::Variable& outOf(std::uint32_t id) { return out_->variables[out_->symbols[layout_.symbolOf[id]].index]; }
 
-  /// The address, where it is a number that this program chooses: that of a function, and a place in the constant bank.
+  /// The address, if it is a number that this program chooses: that of a function, or an offset in the constant bank.
   std::optional<std::uint64_t> numberOf(const InitAddress& a) const {
     if (layout_.namesData || a.mask != 0) return std::nullopt;
     const auto addend = static_cast<std::uint64_t>(a.addend);

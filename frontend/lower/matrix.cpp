@@ -1,4 +1,4 @@
-// Matrix instructions of a warp on registers, and the loads and stores of their fragments.
+// Warp-level matrix instructions on registers, and the loads and stores of their fragments.
 
 #include "encoder/isa/codec.h"
 #include "frontend/lower/families.h"
@@ -18,7 +18,7 @@ std::span<const Operand> elementsOf(FunctionLowering& f, const Operand& operand)
   return operand.is(OperandKind::Vector) ? f.parts(operand) : std::span(&operand, 1);
 }
 
-/// The elements of a fragment in consecutive registers, as the instructions want them.
+/// The elements of a fragment in consecutive registers, as the instructions require.
 IsaOperand gathered(FunctionLowering& f, const Operand& fragment, Type element) {
   auto elements = elementsOf(f, fragment);
   const unsigned each = FunctionLowering::wordsOf(element);
@@ -48,7 +48,7 @@ unsigned countCode(const Form& form) {
   }
 }
 
-/// ldmatrix of bytes, or of numbers of six and four bits that become bytes.
+/// ldmatrix of bytes, or of six-bit and four-bit numbers that are expanded to bytes.
 std::vector<ModValue> byteMatrixMods(const Form& form) {
   enum { FourBits = 5, SixBits, Bytes };
   enum { Rows = 2, Transposed = 4 };
@@ -108,7 +108,7 @@ void lowerMovmatrix(FunctionLowering& f, const Instruction& i, const Form&) {
 
 namespace {
 
-/// Doubles of 16 rows: a product of 8x8x4 for each half of the rows and each four of the depth, in rising order.
+/// Doubles of 16 rows: one 8x8x4 product for each half of the rows and each four of the depth, in ascending order.
 IsaOperand doubleProduct(FunctionLowering& f, const Form& form, IsaOperand a, IsaOperand b, IsaOperand c) {
   const IsaOperand d = f.newR(c.width);
   const unsigned steps = b.width / 2;
@@ -125,8 +125,8 @@ IsaOperand doubleProduct(FunctionLowering& f, const Form& form, IsaOperand a, Is
   return d;
 }
 
-/// 8-bit floating-point numbers as halves: the lower two of each register, then the upper two. Which of the depth's
-/// places they are does not matter as long as both matrices agree.
+/// Converts 8-bit floating-point numbers to halves: the lower two of each register, then the upper two. The order along
+/// the depth does not matter if both matrices use the same.
 IsaOperand byteFloatProduct(FunctionLowering& f, const Form& form, IsaOperand a, IsaOperand b, IsaOperand c) {
   const bool isDeep = form.shape == MatrixShape{16, 8, 32}, isFloat = form.type(0) == Type::F32;
   const auto halves = [&](IsaOperand bytes, Type type, bool isUpper) {
@@ -150,7 +150,7 @@ IsaOperand byteFloatProduct(FunctionLowering& f, const Form& form, IsaOperand a,
 
 namespace {
 
-/// mma with a kind, and of bytes on chips that have such products: sm_120.
+/// mma with a kind, and mma of bytes on chips that have such products: sm_120.
 void lowerNarrowProduct(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const auto format = [](Type type) {
@@ -179,7 +179,7 @@ void lowerNarrowProduct(FunctionLowering& f, const Instruction& i, const Form& f
   const IsaOperand a = gathered(f, ops[1], Type::B32), b = gathered(f, ops[2], Type::B32),
                    c = gathered(f, ops[3], Type::B32);
   const IsaOperand d = f.newR(c.width);
-  const std::size_t scales = isSparse ? 6 : 4; // the operand from which on they stand
+  const std::size_t scales = isSparse ? 6 : 4; // index of the first scale operand
   const IsaOperand places = isSparse ? gathered(f, ops[4], Type::B32) : IsaOperand(),
                    selectsPlaces =
                        isSparse ? IsaOperand::immediate(static_cast<std::int32_t>(ops[5].intValue())) : IsaOperand();
@@ -195,7 +195,7 @@ void lowerNarrowProduct(FunctionLowering& f, const Instruction& i, const Form& f
     enum { kByFour = 1, kByTwo = 2 };
     if (areNibbles) mods.push_back({IsaMod::Func, form.has(Mod::ScaleVec4X) ? kByFour : kByTwo});
     const IsaOperand scalesA = gathered(f, ops[scales], Type::B32), scalesB = gathered(f, ops[scales + 2], Type::B32);
-    // Which byte and which lane, of A and of B, side by side.
+    // Byte and lane selectors, of A and of B, in one word.
     constexpr std::array<unsigned, 4> kShifts{0, 2, 3, 5};
     const auto ofA = f.parts(ops[scales + 1]), ofB = f.parts(ops[scales + 3]);
     const std::array<Value, 4> which{f.source(ofA[0], Type::U16), f.source(ofA[1], Type::U16),
@@ -266,7 +266,7 @@ void lowerMma(FunctionLowering& f, const Instruction& i, const Form& form) {
                              : typeA == Type::TF32 ? 2
                                                    : 0}};
   }
-  // Bytes, summed in 32 bits.
+  // Bytes with 32-bit accumulators.
   const auto isByte = [](Type t) { return t == Type::S8 || t == Type::U8; };
   if (isByte(typeA) && isByte(typeB) && typeD == Type::S32 && typeC == Type::S32) {
     if (shape == MatrixShape{16, 8, 32}) op = IsaOp::IMMA_16832;

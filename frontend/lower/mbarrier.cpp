@@ -1,6 +1,6 @@
-// Barriers in shared memory (on older chips mbarrier_older.h), and fences of proxies. All as ptxas does it for sm_90. A
-// barrier's word counts down: in its high half what one phase and the current one still expect, by
-// complements.
+// Barriers in shared memory (for older chips see mbarrier_older.h), and proxy fences. Everything follows ptxas for
+// sm_90. The word of a barrier counts down: its high half holds the complements of the expected arrivals of a phase and
+// of those still pending in the current phase.
 
 #include "frontend/lower/bulk_copy.h"
 #include "frontend/lower/cluster.h"
@@ -20,7 +20,7 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-/// What is added or counted (SYNCS.ARRIVE): arrivals A and bytes T, each none, one, or as a register says.
+/// Operands of SYNCS.ARRIVE: number of arrivals A and of bytes T; each is none, one, or given by a register.
 enum class Count { Expect = 0, ArriveOne = 1, ByteOne = 2, ExpectOnly = 3, Complete = 4, ArriveMany = 5 };
 
 constexpr std::uint32_t kMostArrivals = 1u << 20;
@@ -35,7 +35,7 @@ IsaOperand offsetOf(const Address& a) {
   return IsaOperand::immediate(static_cast<std::int32_t>(a.offset));
 }
 
-/// The whole address in one word, for what takes it from a uniform register.
+/// The whole address in one word, for instructions that take it from a uniform register.
 Value addressWord(FunctionLowering& f, const Address& a) {
   if (a.base.isZeroReg() && a.offset == 0) return Value::of(a.uniform);
   const IsaOperand sum = f.newR();
@@ -50,7 +50,7 @@ IsaOperand shiftedLeft(FunctionLowering& f, IsaOperand word, unsigned by) {
   return r;
 }
 
-/// Does it order what other CTAs of the cluster do?
+/// Whether the form orders accesses of other CTAs of the cluster.
 bool reachesCluster(const Form& form) {
   return form.scope() == Mod::Cluster && form.semantics() != Mod::Relaxed;
 }
@@ -86,18 +86,18 @@ void initialise(FunctionLowering& f, const Instruction& i, const Form& form) {
     const IsaOperand guard = f.b().guard();
     f.b().setGuard(IsaOperand::pt());
     f.emit(IsaOp::FENCE_VIEW_ASYNC, {}, {{IsaMod::Sub, 0}});
-    // Once for all lanes that agree.
+    // Once for all lanes with the same value.
     if (guard.isReg(File::UP)) f.b().setGuard(guard);
     f.emit(IsaOp::SYNCS_EXCH, {IsaOperand::zero(File::UR, 2), at, f.imm(0), word});
   });
   region.end();
 }
 
-/// An arrival whose state says what is pending before this lane (.noComplete promises that the phase does not end). The
-/// lanes of a warp arrive together: all get the state before them, with TMASK in its low word which they are. Those in
-/// front of this one are counted and added to it, as ptxas does.
+/// An arrival that returns the number of pending arrivals before this lane (.noComplete promises that the phase does
+/// not end). The lanes of a warp arrive together: all get the state before the whole group, and TMASK in its low word
+/// gives the lanes. The lanes before this one are counted and added to the state, as in ptxas' code.
 void arriveInOrder(FunctionLowering& f, const Address& a, IsaOperand state, IsaOperand count, bool drops) {
-  constexpr unsigned kPendingShift = 11; // of the high word
+  constexpr unsigned kPendingShift = 11; // in the high word
   const IsaOperand together = f.newR(2), before = f.newR(), inFront = f.newR(), places = f.newR();
   f.emit(IsaOp::SYNCS_ARRIVE, {together, a.base, a.uniform, offsetOf(a), count},
          {{IsaMod::Func, Count::ArriveMany}, {IsaMod::Sub, 1}, {IsaMod::Sub3, drops ? 1 : 0}});
@@ -114,7 +114,7 @@ void arriveInOrder(FunctionLowering& f, const Address& a, IsaOperand state, IsaO
 void arriveAt(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   if (reachesCluster(form)) emitReleaseFence(f, Mod::Cluster);
-  // Nobody is told the state of a barrier of another CTA.
+  // An arrival at a barrier of another CTA returns no state.
   const bool isRemote = isClusterShared(form), wantsState = !ops[0].is(OperandKind::Sink);
   const Address a = barrierAddress(f, ops[1], form);
   const IsaOperand state = wantsState ? f.dest(ops[0]) : IsaOperand::rz(2);
@@ -136,7 +136,7 @@ void arriveAt(FunctionLowering& f, const Instruction& i, const Form& form) {
 void waitFor(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Address a = barrierAddress(f, ops[1], form);
-  // The phase is the top bit of a state's high word. How long try_wait may wait is only a hint.
+  // The phase is the top bit of the high word of a state. The time limit of try_wait is only a hint.
   const IsaOperand phase = form.has(Mod::Parity) ? shiftedLeft(f, f.sourceReg(ops[2], Type::U32), 31)
                                                  : ori::component(f.sourceReg(ops[2], Type::B64), 1);
   f.emit(IsaOp::SYNCS_PHASECHK, {f.destPredicate(ops[0]), a.base, a.uniform, offsetOf(a), phase},
@@ -184,7 +184,7 @@ void lowerMbarrier(FunctionLowering& f, const Instruction& i, const Form& form) 
   f.unsupported(std::string(f.opcodeText()));
 }
 
-/// From the state of a barrier: how many arrivals were missing.
+/// The number of pending arrivals, from the state of a barrier.
 void lowerMbarrierPendingCount(FunctionLowering& f, const Instruction& i, const Form&) {
   auto ops = f.operands(i);
   if (!f.target().has(isa::Capability::AsyncBarriers)) {
@@ -200,10 +200,9 @@ void lowerMbarrierPendingCount(FunctionLowering& f, const Instruction& i, const 
          {f.dest(ops[0]), IsaOperand::pt(), IsaOperand::pt(), left.negated(), f.imm(kMostArrivals), IsaOperand::rz()});
 }
 
-/// fence.proxy.async: what this thread wrote is seen by the copies and products that run beside it, and the other way
-/// round.
+/// fence.proxy.async: makes writes of this thread visible to asynchronous copies and products, and vice versa.
 void lowerProxyFence(FunctionLowering& f, const Instruction& i, const Form& form) {
-  if (form.op == Op::FenceMbarrierInit) return; // stores to barriers are ordered by what tells the others of them
+  if (form.op == Op::FenceMbarrierInit) return; // the signal by which others learn of a barrier orders the stores to it
   if (form.get(Slot::SyncRestrict) != Mod::None) {
     emitRestrictedFence(f, form);
     return;
@@ -214,8 +213,8 @@ void lowerProxyFence(FunctionLowering& f, const Instruction& i, const Form& form
     return;
   }
   if (proxy == Mod::TensormapGeneric) {
-    // Before the map is read again, the copy of it must be done. Nothing else is ordered (observed: ptxas waits for its
-    // scoreboards only).
+    // The copy of the map must complete before the map is read again. Nothing else is ordered (observed: ptxas waits
+    // for its scoreboards only).
     emitMembar(f, FenceKind::All, form.scope() == Mod::Sys ? Mod::Sys : Mod::Gpu);
     controlTensorMap(f, f.wholeAddress(f.address(f.operands(i)[0], StateSpace::None)), TensorMapControl::Invalidate);
     return;
@@ -223,8 +222,8 @@ void lowerProxyFence(FunctionLowering& f, const Instruction& i, const Form& form
   enum { Shared, Global };
   const Mod space = form.get(Slot::Space);
   if (proxy == Mod::Alias) {
-    // Other names of the same memory: nothing that L1 holds under one of them may be read. How far ptxas goes hangs on
-    // what the driver says (a word of bank 0); this is the farthest.
+    // Aliases of the same memory: no L1 line cached under one of them may be read. How strong ptxas' fence is depends
+    // on a word of bank 0 from the driver; this is the strongest.
     emitFence(f, FenceKind::Sc, Mod::Sys, true);
     return;
   }

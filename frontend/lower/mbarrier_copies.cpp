@@ -13,7 +13,7 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-/// The address without its offset, in one value.
+/// The address without its offset, as one value.
 Value baseOf(FunctionLowering& f, const Address& a) {
   const bool hasUniform = !a.uniform.isNone() && !a.uniform.isZeroReg(), hasBase = !a.base.isZeroReg();
   if (hasUniform && hasBase) {

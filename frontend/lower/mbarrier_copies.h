@@ -4,7 +4,7 @@
 
 namespace orias::ptx {
 
-/// The barrier at `a` hears of each lane's copies when they are done. The instruction takes the address from a uniform
+/// Signals the barrier at `a` when each lane's copies are done. The instruction takes the address from a uniform
 /// register; lanes with other addresses follow in a loop. Not under a guard (see FunctionLowering::beginUnguarded).
 void emitArrivalAfterCopies(FunctionLowering& f, const Address& a, std::initializer_list<ModValue> mods);
 

@@ -1,6 +1,6 @@
-// Barriers in shared memory before sm_90, as ptxas makes them for sm_80. The upper word counts up to 2^31 from that
-// less what is awaited, which changes its top bit, the phase; the lower word, 2^30 less the arrivals of a phase, is
-// what the next phase counts from (ATOMS.ARRIVE does that).
+// Barriers in shared memory before sm_90, as ptxas implements them for sm_80. The upper word starts at 2^31 minus the
+// expected arrivals and counts up. On completion its top bit, the phase, flips. The lower word is 2^30 minus the
+// arrivals of a phase. The next phase starts from it (ATOMS.ARRIVE does that).
 
 #include "frontend/lower/mbarrier_older.h"
 
@@ -28,7 +28,7 @@ void add(FunctionLowering& f, IsaOperand old, const Address& a, unsigned extra, 
          {{IsaMod::AtomOp, isa::AtomOp::ADD}, {IsaMod::AtomType, isa::AtomType::U32}});
 }
 
-/// `base` less the count.
+/// `base` minus the count.
 IsaOperand less(FunctionLowering& f, std::uint32_t base, const Value& count) {
   const IsaOperand left = f.newR();
   f.emit(IsaOp::IADD3,
@@ -55,7 +55,7 @@ void arriveAt(FunctionLowering& f, const Instruction& i, const Form& form, const
   const IsaOperand state = ops[0].is(OperandKind::Sink) ? IsaOperand::rz(2) : f.dest(ops[0]);
   emitReleaseFence(f, Mod::Cta);
   if (form.has(Mod::NoComplete)) {
-    // The phase cannot end: to count is all that there is to do. Of the state only the upper word is looked at.
+    // The phase cannot end, so the arrival is only counted. Only the upper word of the state is used.
     const Value count = f.source(ops[2], Type::U32);
     const IsaOperand old = state.isZeroReg() ? IsaOperand::rz() : f.newR();
     if (drops) add(f, IsaOperand::rz(), a, 0, count);
@@ -66,7 +66,8 @@ void arriveAt(FunctionLowering& f, const Instruction& i, const Form& form, const
     return;
   }
   if (drops) add(f, IsaOperand::rz(), a, 0, Value::constant(1, 1));
-  const IsaOperand uniform = a.uniform.isNone() ? IsaOperand::zero(File::UR) : a.uniform; // it has no form without
+  const IsaOperand uniform = a.uniform.isNone() ? IsaOperand::zero(File::UR) : a.uniform; // the instruction requires
+                                                                                          // one
   f.emit(IsaOp::ATOMS_ARRIVE, {state, a.base, uniform, offsetOf(a)});
 }
 
@@ -90,7 +91,7 @@ void testWait(FunctionLowering& f, const Instruction& i, const Form& form, const
   emitAcquireFence(f, Mod::Cta);
 }
 
-/// The barrier hears of the thread's copies when they are done; without .noinc it waits for one arrival more.
+/// Signals the barrier when the thread's copies are done. Without .noinc the barrier expects one more arrival.
 void arriveAfterCopies(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   ori::Block* join = f.beginUnguarded();
@@ -109,7 +110,7 @@ void lowerOlderMbarrier(FunctionLowering& f, const Instruction& i, const Form& f
   case Op::MbarrierArrive:
   case Op::MbarrierArriveDrop: arriveAt(f, i, form, f.sharedAddress(ops[1], form.space())); return;
   case Op::MbarrierTestWait: testWait(f, i, form, f.sharedAddress(ops[1], form.space())); return;
-  case Op::MbarrierInval: return; // there is nothing that remembers it
+  case Op::MbarrierInval: return; // no hardware state to invalidate
   case Op::CpAsyncMbarrierArrive: arriveAfterCopies(f, i, form); return;
   default: f.unsupported(std::string(f.opcodeText()));
   }

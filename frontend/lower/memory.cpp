@@ -30,7 +30,7 @@ MemSize memSize(Type type, unsigned bytes) {
   }
 }
 
-/// Registers of a destination or source vector; one for a scalar.
+/// The registers of a destination or source vector; one for a scalar.
 std::vector<const Operand*> elements(FunctionLowering& f, const Operand& operand) {
   std::vector<const Operand*> out;
   if (operand.is(OperandKind::Vector))
@@ -47,8 +47,8 @@ struct Piece {
   unsigned count;
 };
 
-/// A vector access in pieces of at most `widest` bytes; elements below 32 bits are accessed together only by loading
-/// the word and taking it apart, which is what `packed` says.
+/// Splits a vector access into pieces of at most `widest` bytes. Elements below 32 bits are accessed together only by
+/// loading the word and unpacking it (`packed`).
 std::vector<Piece> pieces(unsigned elementBytes, unsigned count, unsigned widest) {
   std::vector<Piece> out;
   const unsigned perPiece = std::max(1u, widest / elementBytes);
@@ -57,7 +57,7 @@ std::vector<Piece> pieces(unsigned elementBytes, unsigned count, unsigned widest
   return out;
 }
 
-/// The offset operand of an address, `extra` bytes further on.
+/// The offset operand of an address plus `extra` bytes.
 IsaOperand offsetOperand(const Address& a, std::int64_t extra) {
   IsaOperand o = IsaOperand::immediate(static_cast<std::int32_t>(a.offset + extra));
   if (a.isFrame) {
@@ -71,8 +71,8 @@ bool isWeak(const Form& form) {
   return form.semantics() == Mod::None || form.semantics() == Mod::Weak;
 }
 
-/// The access with the cache operator that the options give it: only weak ones of global and generic memory, and none
-/// that say by a priority of eviction what they want.
+/// The access with the cache operator from the options. It applies only to weak accesses of global and generic memory
+/// without an eviction priority.
 Form withCacheOperator(Form form, StateSpace space, const CacheOperators& operators) {
   if ((space != StateSpace::Global && space != StateSpace::None) || !isWeak(form)) return form;
   if (form.get(Slot::EvictL1) != Mod::None) return form;
@@ -83,10 +83,10 @@ Form withCacheOperator(Form form, StateSpace space, const CacheOperators& operat
   return form;
 }
 
-/// Is this access ordered more strongly than a weak one, and how far does it reach?
+/// The memory order and scope of the access.
 MemOrder orderOf(const Form& form) {
   if (isWeak(form)) {
-    // The cache operators say how far the access has to go.
+    // The cache operators determine the level that the access must reach.
     switch (form.cache()) {
     case Mod::Ca:
     case Mod::Wb: return MemOrder::StrongSm;
@@ -105,8 +105,7 @@ MemOrder orderOf(const Form& form) {
   }
 }
 
-/// Nobody minds whether an access to shared memory is done together with its neighbours. There is no modifier to say
-/// so.
+/// An access to shared memory may always be combined with its neighbors. PTX has no modifier for that.
 void letShare(ori::Instr* access, const Form& form) {
   access->mayContract = form.semantics() == Mod::None || form.semantics() == Mod::Weak;
 }
@@ -120,7 +119,7 @@ isa::Evict evictOf(const Form& form) {
   return isa::Evict::Normal;
 }
 
-/// Widens a loaded 8-, 16- or 32-bit value to the register, where that is wider.
+/// Widens a loaded 8-, 16- or 32-bit value to the register, if that is wider.
 void widen(FunctionLowering& f, IsaOperand d, Type type) {
   if (d.width < 2 || bitWidth(type) > 32) return;
   if (typeClass(type) == TypeClass::Signed)
@@ -130,8 +129,8 @@ void widen(FunctionLowering& f, IsaOperand d, Type type) {
     f.copy(ori::component(d, 1), Value::constant(0, 1));
 }
 
-/// The index and the offset of a load from a constant bank, `at` bytes after `index`. An offset has 16 bits and a sign:
-/// the rest of a larger one goes into the index, as in ptxas' code.
+/// The index and the offset of a load from a constant bank, `at` bytes after `index`. An offset is a signed 16-bit
+/// number. The rest of a larger one is added to the index, as in ptxas' code.
 std::pair<IsaOperand, IsaOperand> constantPlace(FunctionLowering& f, const IsaOperand& index, std::int64_t at) {
   const auto low = static_cast<std::int16_t>(at);
   if (low == at) return {index, IsaOperand::immediate(low)};
@@ -150,7 +149,7 @@ void loadConstant(FunctionLowering& f, const Instruction& i, const Form& form, S
   auto to = elements(f, ops[0]);
   IsaOperand index = a.base.isZeroReg() ? IsaOperand::rz() : ori::component(a.base, 0);
   if (!index.isZeroReg() && (to.size() > 1 || bytes > 8)) {
-    // The first part must not overwrite where the second is to be found.
+    // The first part must not overwrite the address of the second.
     const IsaOperand kept = f.newR();
     f.copy(kept, Value::of(index));
     index = kept;
@@ -168,7 +167,8 @@ void loadConstant(FunctionLowering& f, const Instruction& i, const Form& form, S
   }
 }
 
-/// What an access to generic or global memory needs beside its address; nothing elsewhere.
+/// The descriptor that an access to generic or global memory takes in addition to its address; nothing for other
+/// spaces.
 IsaOperand descriptorFor(FunctionLowering& f, const Instruction& i, const Form& form, StateSpace space) {
   return space == StateSpace::Global || space == StateSpace::None ? accessDescriptor(f, i, form) : IsaOperand();
 }
@@ -188,12 +188,12 @@ ori::Instr* emitLoad(FunctionLowering& f, const Form& form, StateSpace space, Is
   case StateSpace::Local:
     return f.emit(IsaOp::LDL, {d, a.base, IsaOperand(), offset}, {sizeMod, {IsaMod::Evict, evictOf(form)}});
   case StateSpace::Global: {
-    // Without a descriptor, as ptxas has it.
+    // Without a descriptor, as in ptxas' code.
     if (form.has(Mod::Mmio))
       return f.emit(IsaOp::LDG, {IsaOperand::pt(), d, IsaOperand(), a.base, IsaOperand(), offset},
                     {sizeMod, {IsaMod::Order, kMmioSys}});
     MemOrder order = orderOf(form);
-    // .nc: nobody writes the location while the kernel runs.
+    // .nc: the location is read-only while the kernel runs.
     if (form.has(Mod::Nc)) order = MemOrder::Constant;
     const unsigned prefetch = form.has(Mod::L2Prefetch64)    ? 1
                               : form.has(Mod::L2Prefetch128) ? 2
@@ -234,7 +234,7 @@ void emitStore(FunctionLowering& f, const Form& form, StateSpace space, IsaOpera
   }
 }
 
-/// What this file cannot say yet about an access.
+/// Reports accesses that are not supported yet.
 bool refuse(FunctionLowering& f, const Form& form) {
   if (form.get(Slot::EvictL2) != Mod::None || form.has(Mod::Unified)) {
     f.unsupported(std::string(f.opcodeText()));
@@ -243,13 +243,13 @@ bool refuse(FunctionLowering& f, const Form& form) {
   return false;
 }
 
-/// A parameter of a function or of a call, named as such.
+/// Whether the operand refers to a parameter of a function or of a call by name.
 bool namesCallParam(FunctionLowering& f, const Operand& address) {
   return address.addressBase() == OperandKind::Variable && f.isCallParam(address.variableId());
 }
 
-/// The space whose instructions are used: the shared memory of the other CTAs of a cluster is reached by generic ones,
-/// parameters of a function through an address in its frame.
+/// The space whose instructions are used. Shared memory of other CTAs of the cluster is accessed by generic
+/// instructions, parameters of a function by an address in its frame.
 StateSpace accessedSpace(FunctionLowering& f, const Form& form, const Operand& address) {
   if (isClusterShared(form)) return StateSpace::None;
   if (form.space() == StateSpace::Const && address.addressBase() == OperandKind::Register &&
@@ -262,8 +262,8 @@ StateSpace accessedSpace(FunctionLowering& f, const Form& form, const Operand& a
 
 enum class CopyWords : std::uint8_t { ToRun, FromRun };
 
-/// Copies the elements of a vector to the run of registers that an access takes, or back, `words` each; not under the
-/// guard of the instruction.
+/// Copies the elements of a vector, `words` each, to the run of registers of an access, or back. The copies are not
+/// under the guard of the instruction.
 void copyWords(FunctionLowering& f, std::span<const Operand* const> elements, IsaOperand run, unsigned words,
                CopyWords direction) {
   f.b().setGuard(IsaOperand::pt());
@@ -312,7 +312,7 @@ void loadFrom(FunctionLowering& f, const Instruction& i, const Form& written) {
   if (to.size() == 1) {
     const IsaOperand d = f.dest(*to[0]);
     const unsigned words = std::max(1u, bytes / 4);
-    // A register of its own has two values, that of the guarded load and the old one. The result has one.
+    // A temporary register would have two values, that of the guarded load and the old one. The destination has one.
     const bool keepsOld = i.guard != RegisterId::None && d.width == words && !to[0]->is(OperandKind::Sink);
     const IsaOperand loaded = keepsOld ? f.newR(words) : ori::component(d, 0, words);
     if (keepsOld) copyWords(f, std::span(to).first(1), loaded, words, CopyWords::ToRun);
@@ -327,7 +327,8 @@ void loadFrom(FunctionLowering& f, const Instruction& i, const Form& written) {
     const unsigned words = std::max(1u, pieceBytes / 4);
     IsaOperand run = f.newR(words);
     const auto elementsHere = std::span(to).subspan(piece.first, piece.count);
-    // The load keeps the old values in its own registers where its guard is false, so the copies need no guard.
+    // The temporaries are initialized with the old values, which they keep where the guard is false. So the copies need
+    // no guard.
     const bool keepsOld = bytes >= 4 && i.guard != RegisterId::None;
     if (keepsOld) copyWords(f, elementsHere, run, bytes / 4, CopyWords::ToRun);
     emitLoad(f, form, space, run, descriptor, a, piece.first * bytes, memSize(Type::B8, pieceBytes));
@@ -338,7 +339,7 @@ void loadFrom(FunctionLowering& f, const Instruction& i, const Form& written) {
       IsaOperand d = f.dest(element);
       const unsigned bit = e * bytes * 8;
       if (bytes < 4) {
-        // The bytes of the element, extended.
+        // Extracts and extends the bytes of the element.
         const bool isSigned = typeClass(type) == TypeClass::Signed;
         const unsigned byte = bit / 8 % 4;
         const unsigned fill = isSigned ? 8 + byte + bytes - 1 : 4;
@@ -388,7 +389,7 @@ void storeTo(FunctionLowering& f, const Instruction& i, const Form& written) {
                v.isConstant() ? v : Value::of(ori::component(v.reg(), 0, bytes / 4)));
       }
     } else {
-      // Put the elements of each word together, two at a time.
+      // Packs the elements of each word, two at a time.
       const unsigned perWord = 4 / bytes;
       for (unsigned w = 0; w < run.width; ++w) {
         IsaOperand word = ori::component(run, w);
@@ -426,7 +427,7 @@ void lowerStore(FunctionLowering& f, const Instruction& i, const Form& form) {
 
 namespace {
 
-/// CCTL on one line.
+/// CCTL of one line.
 void controlCache(FunctionLowering& f, const Operand& at, StateSpace space, int function) {
   const Address a = f.address(at, space);
   f.emit(IsaOp::CCTL, {a.base, offsetOperand(a, 0)}, {{IsaMod::Func, function}});
@@ -436,7 +437,7 @@ enum CacheFunction { kToL1 = 0, kToL2 = 1, kToL2EvictLast = 9, kDemote = 10, kDi
 
 } // namespace
 
-/// Prefetches of memory and of the maps of tensors.
+/// Prefetches of memory and of tensor maps.
 void lowerPrefetch(FunctionLowering& f, const Instruction& i, const Form& form) {
   if (form.has(Mod::Tensormap) && form.space() == StateSpace::None) {
     controlTensorMap(f, f.wholeAddress(f.address(f.operands(i)[0], StateSpace::None)), TensorMapControl::Prefetch);

@@ -3,7 +3,7 @@
 #include "encoder/isa/mods.h"
 #include "frontend/instr_form.h"
 
-// Modifiers of PTX as those of the instruction table.
+// Maps modifiers of PTX to those of the instruction table.
 
 namespace orias::ptx {
 
@@ -26,7 +26,7 @@ inline isa::RoundInt integralRounding(const Form& form) {
   }
 }
 
-/// What an atomic operation does.
+/// The operation of an atomic.
 inline isa::AtomOp atomOp(Mod action) {
   switch (action) {
   case Mod::Min: return isa::AtomOp::MIN;
@@ -41,7 +41,7 @@ inline isa::AtomOp atomOp(Mod action) {
   }
 }
 
-/// How exact a macro is.
+/// The precision of a macro.
 inline isa::MacroKind macroKind(const Form& form) {
   switch (form.rounding()) {
   case Mod::Rz: return isa::MacroKind::RZ;

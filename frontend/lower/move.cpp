@@ -16,7 +16,7 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-/// mov.b64 {a, b}, d and its like: the parts of the vector, low first, against the bits of one register.
+/// mov.b64 {a, b}, d and similar: converts between the parts of a vector, low first, and the bits of one register.
 void lowerPackedMov(FunctionLowering& f, const Operand& to, const Operand& from, Type type) {
   if (to.is(OperandKind::Vector)) {
     auto parts = f.parts(to);
@@ -44,7 +44,7 @@ void lowerPackedMov(FunctionLowering& f, const Operand& to, const Operand& from,
   const unsigned bits = bitWidth(type) / static_cast<unsigned>(parts.size());
   const Type partType = bits == 64 ? Type::B64 : bits == 32 ? Type::B32 : bits == 16 ? Type::B16 : Type::B8;
   IsaOperand d = f.dest(to);
-  // The parts are read before the destination is written: one may be the destination.
+  // The parts are read before the destination is written, because one of them may be the destination.
   std::vector<Value> values;
   for (const Operand& part : parts)
     values.push_back(f.source(part, partType));
@@ -53,7 +53,7 @@ void lowerPackedMov(FunctionLowering& f, const Operand& to, const Operand& from,
     for (unsigned i = 0; i < parts.size(); ++i)
       f.copy(ori::component(whole, i * bits / 32, bits / 32), values[i]);
   } else {
-    // Bytes and halves: PRMT puts two parts together at a time.
+    // Bytes and halves: each PRMT combines two parts.
     for (unsigned w = 0; w < d.width; ++w) {
       const unsigned perWord = 32 / bits;
       IsaOperand word = ori::component(whole, w);
@@ -84,7 +84,7 @@ void lowerMov(FunctionLowering& f, const Instruction& i, const Form& form) {
     return;
   }
   if (form.vectorSize() > 1 && ops[0].is(OperandKind::Vector) && ops[1].is(OperandKind::Vector)) {
-    // All are read before one is written: the same registers may stand on both sides.
+    // All sources are read before any destination is written, because the same registers may be on both sides.
     std::vector<Value> values;
     for (const Operand& part : f.parts(ops[1])) {
       values.push_back(f.source(part, type));
@@ -120,8 +120,8 @@ IsaOperand windowBase(FunctionLowering& f, std::uint32_t offset) {
   return base;
 }
 
-/// What has to be added to an address of a parameter to make it generic. Addresses of parameters count from the start
-/// of their bank, as the window does on some chips; on others it shows them from the first one on.
+/// The offset that makes an address of a parameter generic. Addresses of parameters are relative to the start of their
+/// bank. On some chips the window begins there, too; on others it begins at the first parameter.
 IsaOperand paramWindow(FunctionLowering& f) {
   const std::uint32_t at = f.target().bank0().paramWindow;
   if (!f.target().has(isa::Capability::ParamWindowStart)) return windowBase(f, at);
@@ -131,7 +131,7 @@ IsaOperand paramWindow(FunctionLowering& f) {
   return sum;
 }
 
-/// What has to be added to an address in the space to make it generic.
+/// The offset that makes an address in the space generic.
 IsaOperand window(FunctionLowering& f, StateSpace space) {
   switch (space) {
   case StateSpace::Shared: return windowBase(f, f.target().sharedWindowOffset());
@@ -146,7 +146,7 @@ IsaOperand window(FunctionLowering& f, StateSpace space) {
 IsaOperand genericAddress(FunctionLowering& f, StateSpace space, IsaOperand address) {
   const IsaOperand sum = f.newR(2);
   if (space == StateSpace::Shared && f.target().has(isa::Capability::AlignedWindows)) {
-    // The window is aligned to 4 GB: the address is the low word.
+    // The window is aligned to 4 GB, so the low word is the address.
     const IsaOperand high = f.newR();
     f.emit(IsaOp::S2R, {high, f.imm(kSrSWinHi)});
     f.copy(ori::component(sum, 0), Value::of(ori::component(address, 0)));
@@ -167,7 +167,7 @@ void lowerCvta(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type type = form.type();
   const bool toSpace = form.has(Mod::To);
-  // The parameters of a function stand in its frame.
+  // The parameters of a function are in its frame.
   const StateSpace space = form.space() == StateSpace::Param && !f.body().isEntry ? StateSpace::Local : form.space();
   IsaOperand d = f.dest(ops[0]);
   if (d.isZeroReg()) return;
@@ -189,7 +189,7 @@ void lowerCvta(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
 }
 
-/// istypep: bits of a handle's high word say what it names (observed).
+/// istypep: bits in the high word of a handle tell its type (observed).
 void lowerIstypep(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const IsaOperand bit = f.newR(), handle = f.sourceReg(ops[1], Type::B64);
@@ -204,7 +204,8 @@ void lowerIstypep(FunctionLowering& f, const Instruction& i, const Form& form) {
 
 namespace {
 
-/// Is the address, a pair of registers, one of `bytes` from the base that constant bank 0 holds at `offset`?
+/// Returns whether the address, a register pair, lies within `bytes` from the base that constant bank 0 holds at
+/// `offset`.
 IsaOperand isInWindow(FunctionLowering& f, IsaOperand address, std::uint32_t offset, std::uint64_t bytes) {
   const IsaOperand distance = f.newR(2), isInside = f.newP();
   f.emit(IsaOp::IADD64, {distance, address, windowBase(f, offset).negated()});
@@ -212,7 +213,7 @@ IsaOperand isInWindow(FunctionLowering& f, IsaOperand address, std::uint32_t off
   return isInside;
 }
 
-/// The bytes of the module's own constants, which the window shows.
+/// The size in bytes of the module's own constants, which the window covers.
 std::uint64_t constantBytes(FunctionLowering& f) {
   if (f.namesData()) return f.target().maxConstantBank();
   std::uint64_t end = 0;

@@ -1,5 +1,5 @@
-// multimem: accesses to addresses that stand for the memory of several GPUs. Stores and reductions are those of
-// ordinary global memory, loads combine what all of them have (observed in ptxas' code for sm_90).
+// multimem: accesses to addresses that refer to the memory of several GPUs. Stores and reductions are those of ordinary
+// global memory; loads combine the values of all GPUs (observed in ptxas' code for sm_90).
 
 #include "frontend/lower/families.h"
 #include "frontend/lower/sync.h"
@@ -12,7 +12,8 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-constexpr int kAddWider = 3; ///< of the operations of LDGMC on floating-point numbers: in f32, those of bytes in f16
+constexpr int kAddWider = 3; ///< LDGMC operations on floating-point numbers that accumulate in f32, those on bytes in
+                             /// f16
 
 std::optional<int> integerOperation(Mod action) {
   using isa::AtomOp;
@@ -27,7 +28,7 @@ std::optional<int> integerOperation(Mod action) {
   }
 }
 
-/// Types of one, two and four registers have numbers that follow each other.
+/// Types of one, two and four registers have consecutive numbers.
 std::optional<AtomFloat> floatType(Type type, unsigned words) {
   const auto wider = [&](AtomFloat one) {
     return static_cast<AtomFloat>(static_cast<unsigned>(one) + (words == 4 ? 2 : words - 1));

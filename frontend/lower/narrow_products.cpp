@@ -1,5 +1,4 @@
-// Products of matrices whose elements are four bits or one, by the machine's products of bytes and of bits; sparse
-// products.
+// Matrix products of four-bit or one-bit elements, by hardware products of bytes and of bits; sparse products.
 
 #include "frontend/lower/matrix_parts.h"
 
@@ -16,14 +15,14 @@ namespace {
 const IsaOperand kNone = IsaOperand::pt();
 const IsaOperand kFalse = IsaOperand::pt().notted();
 
-/// Every other element of four bits, as bytes: unsigned ones as they are, signed ones in the upper half, 16 times as
+/// Expands every other four-bit element to a byte: unsigned ones unchanged, signed ones in the upper half, 16 times as
 /// large.
 IsaOperand asBytes(FunctionLowering& f, IsaOperand nibbles, bool isSigned, bool isUpper) {
   const IsaOperand bytes = f.newR(nibbles.width);
   constexpr std::int64_t kUpper = static_cast<std::int32_t>(0xf0f0f0f0), kLower = 0x0f0f0f0f;
   for (unsigned w = 0; w < nibbles.width; ++w) {
     IsaOperand word = ori::component(nibbles, w);
-    if (isSigned != isUpper) { // they stand in the other half
+    if (isSigned != isUpper) { // the elements are in the other half
       const IsaOperand moved = f.newR();
       const bool isRight = !isSigned;
       f.emit(IsaOp::SHF, {moved, isRight ? IsaOperand::rz() : word, f.imm(4), isRight ? word : IsaOperand::rz()},
@@ -72,8 +71,9 @@ bool isFourBits(Type type) {
   return type == Type::S4 || type == Type::U4;
 }
 
-/// Of signed and unsigned elements of four bits, by two products `op` of bytes. `places`: of a sparse left matrix, what
-/// says which elements it has, and in which lanes. It speaks of pairs of neighbours, so that it holds for each of them.
+/// Products of signed and unsigned four-bit elements, by two products `op` of bytes. `places`: the metadata of a sparse
+/// left matrix, which tells its elements and their lanes. It describes pairs of neighbors, so it holds for each element
+/// of a pair.
 IsaOperand productByBytes(FunctionLowering& f, const Form& form, IsaOp op, IsaOperand a, IsaOperand b, IsaOperand c,
                           std::span<const IsaOperand> places) {
   const bool aSigned = form.type(1) == Type::S4, bSigned = form.type(2) == Type::S4;
@@ -117,8 +117,8 @@ std::optional<IsaOperand> fourBitProduct(FunctionLowering& f, const Form& form, 
 
 namespace {
 
-/// Common bits, where no instruction counts them: a product of bytes for each of the bits of a byte. Which of the
-/// depth's places they are does not matter as long as both matrices agree.
+/// Counts common bits on chips without such an instruction: a product of bytes for each bit of a byte. The order along
+/// the depth does not matter if both matrices use the same.
 IsaOperand bitProductByBytes(FunctionLowering& f, IsaOp op, IsaOperand a, IsaOperand b, IsaOperand c) {
   constexpr unsigned kBits = 8;
   constexpr std::int64_t kOnes = 0x01010101, kAnd = 0xc0;
@@ -167,7 +167,7 @@ std::optional<IsaOperand> bitProduct(FunctionLowering& f, const Form& form, IsaO
     f.emit(op, {d, a, b, c}, {{IsaMod::Func, form.has(Mod::Xor) ? 0 : 1}});
     return d;
   }
-  // Bits that differ are set in one and not in the other.
+  // Bits that differ are set in exactly one of the two.
   const IsaOperand half = f.newR(c.width);
   const ModValue common{IsaMod::Func, 1};
   f.emit(op, {half, a, inverted(f, b), c}, {common});

@@ -1,8 +1,4 @@
-// Policies for L2: what createpolicy makes, and instructions that only tell the caches something.
-//
-// A policy is a descriptor of a memory access, in whose high word stand (observed): a kind in bits 24 to 28, and below
-// it for a fraction of the accesses how many sixteenths of them get the primary priority, less one; for a range of
-// addresses its block size, its first block and how many blocks more there are.
+// L2 policies: createpolicy, and instructions that are only cache hints.
 
 #include "frontend/lower/policy.h"
 
@@ -20,7 +16,7 @@ namespace {
 const IsaOperand kNone = IsaOperand::pt();
 const IsaOperand kFalse = IsaOperand::pt().notted();
 
-/// The primary priority in bits 5 and 6, and in bit 4 whether the secondary one is evict_first; evict_unchanged is 0.
+/// The primary priority in bits 5 and 6. Bit 4 tells whether the secondary one is evict_first; evict_unchanged is 0.
 std::uint32_t priorities(std::string_view opcode) {
   constexpr std::string_view kPriority = ".L2::evict_";
   const std::size_t first = opcode.find(kPriority), second = opcode.find(kPriority, first + 1);
@@ -47,7 +43,7 @@ IsaOperand sum(FunctionLowering& f, IsaOperand a, IsaOperand b, IsaOperand c) {
   return r;
 }
 
-/// Bits of a pair from a count on that is below 32.
+/// The pair shifted right by a count below 32.
 IsaOperand shiftedRight(FunctionLowering& f, IsaOperand pair, IsaOperand by) {
   const IsaOperand r = f.newR();
   f.emit(IsaOp::SHF, {r, ori::component(pair, 0), by, ori::component(pair, 1)},
@@ -62,7 +58,7 @@ IsaOperand limited(FunctionLowering& f, IsaOperand a, std::int32_t limit, bool f
   return r;
 }
 
-/// Blocks of 4 KB at least, so large that 128 of them hold all that is accessed. The primary priority holds from the
+/// Blocks of at least 4 KB, large enough for 128 of them to cover the range. The primary priority applies from the
 /// first block to the last.
 IsaOperand rangePolicy(FunctionLowering& f, const Instruction& i) {
   auto ops = f.operands(i);
@@ -70,7 +66,7 @@ IsaOperand rangePolicy(FunctionLowering& f, const Instruction& i) {
   constexpr int kFewestBits = 12, kBlocksLog = 7, kMostBlocks = 127;
   const IsaOperand base = f.wholeAddress(f.address(ops[1], StateSpace::Global));
   const IsaOperand primary = f.sourceReg(ops[2], Type::U32), total = f.sourceReg(ops[3], Type::U32);
-  // The logarithm of the block's size: that of the whole, rounded up, less that of the number of blocks.
+  // The logarithm of the block size: that of the range, rounded up, minus that of the number of blocks.
   const IsaOperand top = f.newR();
   f.emit(IsaOp::FLO, {top, kNone, sum(f, total, f.imm(-1), IsaOperand::rz())}, {{IsaMod::Type, isa::IntType::U32}});
   const IsaOperand log = limited(f, sum(f, top, f.imm(1 - kBlocksLog), IsaOperand::rz()), kFewestBits, true);
@@ -87,7 +83,7 @@ IsaOperand rangePolicy(FunctionLowering& f, const Instruction& i) {
   policy = field(f, policy, sum(f, log, f.imm(-kFewestBits), IsaOperand::rz()), 15, 20);
   policy = field(f, policy, first, kMostBlocks, 12);
   policy = field(f, policy, count, kMostBlocks, 5);
-  // Without a size there is no range.
+  // A size of 0 means no range.
   const IsaOperand isEmpty = f.newP(), r = f.newR();
   f.emit(IsaOp::ISETP, {isEmpty, kNone, total, IsaOperand::rz(), IsaOperand::pt()},
          {{IsaMod::Cmp, isa::ICmp::EQ}, {IsaMod::Type, isa::IntType::U32}, {IsaMod::Bool, isa::BoolOp::AND}});

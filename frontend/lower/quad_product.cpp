@@ -1,6 +1,6 @@
-// mma.m8n8k4 of halves: four products of 8x8x4, each of which eight lanes hold. No chip after sm_70 has them as such;
-// here each is brought into the fragments of HMMA.1688, whose other rows and columns are zeros, multiplied, and brought
-// back. Of HMMA's fragments, lane 4 g + t has row (column) g.
+// mma.m8n8k4 of halves: four products of 8x8x4, each held by eight lanes. No chip after sm_70 has this instruction.
+// Here each product is moved to the fragments of HMMA.1688, with zeros in the other rows and columns, multiplied, and
+// moved back. In HMMA's fragments, lane 4 g + t has row (column) g.
 
 #include "frontend/lower/matrix_parts.h"
 #include "frontend/lower/special.h"
@@ -17,7 +17,7 @@ namespace {
 
 const IsaOperand kNone = IsaOperand::pt();
 constexpr unsigned kProducts = 4;
-constexpr unsigned kUpperLanes = 16; ///< from the first four lanes of a product to its others
+constexpr unsigned kUpperLanes = 16; ///< distance from the first four lanes of a product to its other lanes
 
 class QuadProduct {
  public:
@@ -28,11 +28,11 @@ class QuadProduct {
     isUpperColumn_ = bitOf(2);
     isOddRow_ = bitOf(4);
     isUpperRow_ = bitOf(8);
-    // Rows (columns) g of a product are those of lane g % 4, and 16 more from the fourth on.
+    // Row (column) g of a product is in lane g % 4, plus 16 from the fourth row on.
     lineOf_ = bits({{4, 1}, {8, 2}, {16, kUpperLanes}});
     depthOf_ = bits({{1, 2}, {16, kUpperLanes}});
     sumOf_ = bits({{4, 1}, {1, 2}, {16, kUpperLanes}});
-    // Where in HMMA's fragment the sums of a lane stand.
+    // The location of a lane's sums in HMMA's fragment.
     halfBack_ = bits({{1, 4}, {2, 8}, {16, 16}});
     singleBack_ = bits({{1, 4}, {2, 1}, {16, 16}});
   }
@@ -70,7 +70,7 @@ class QuadProduct {
     f_.emit(IsaOp::LOP3, {p, IsaOperand::rz(), lane_, f_.imm(mask), IsaOperand::rz(), f_.imm(0xc0), kNone.notted()});
     return p;
   }
-  /// Bits of the lane's number at other places.
+  /// Moves bits of the lane number to other positions.
   IsaOperand bits(std::initializer_list<Bit> moved) {
     IsaOperand sum = IsaOperand::rz();
     for (const Bit& bit : moved) {
@@ -81,7 +81,7 @@ class QuadProduct {
     }
     return sum;
   }
-  /// What lane `from` + `more` has.
+  /// The value of lane `from` + `more`.
   IsaOperand shuffled(IsaOperand value, IsaOperand from, unsigned more) {
     IsaOperand& at = lanes_[{from.reg, more}];
     if (at.isNone()) {
@@ -101,8 +101,8 @@ class QuadProduct {
     return chosen(high, chosen(low, values[3], values[2]), chosen(low, values[1], values[0]));
   }
 
-  /// The elements of A or B of product `p` that HMMA wants of this lane: of row (column) g those at 2 t and 2 t + 1
-  /// along the depth, of which there are four. `isLine`: a lane has a row of A, or a column of B.
+  /// The elements of A or B of product `p` that HMMA expects in this lane: those of row (column) g at depths 2 t and 2
+  /// t + 1, of four. `isLine`: a lane holds a row of A, or a column of B.
   IsaOperand factor(IsaOperand in, bool isLine, unsigned p) {
     IsaOperand pair;
     if (isLine) {
@@ -124,7 +124,7 @@ class QuadProduct {
     return chosen(isUpperColumn_, IsaOperand::rz(), pair);
   }
 
-  /// C of product `p`: of row g the elements 2 t and 2 t + 1.
+  /// C of product `p`: elements 2 t and 2 t + 1 of row g.
   IsaOperand sum(IsaOperand in, unsigned p) {
     const bool isSingle = form_.type(0) == Type::F32;
     const IsaOperand run = f_.newR(isSingle ? 4 : 2);

@@ -1,10 +1,7 @@
-// Recursive functions. A call from outside opens a region of the control flow graph, which has the bodies of all
-// functions that call one another, once each, and one way in and one out. A call from inside keeps the caller's
-// registers in local memory below the stack pointer, says in a register where to go on, and jumps; a return compares
-// that register with the places that it may mean. The analyses and phases see loops and memory, and know nothing of
-// calls.
-//
-// What is kept is what the liveness of the finished graph asks for, so it is filled in last.
+// Recursive functions. A call from outside opens a region of the control flow graph. The region has one entry, one
+// exit, and one copy of the body of each function in the recursion. A call from inside saves the caller's registers in
+// local memory below the stack pointer, writes the number of its return point to a register, and jumps. A return
+// compares that register with each possible return point. The analyses and phases see loops and memory, but no calls.
 
 #include "frontend/lower/function_lowering.h"
 #include "ori/analysis/analyses.h"
@@ -94,7 +91,7 @@ void FunctionLowering::callFromOutside(FunctionId callee, const CallValues& call
 }
 
 void FunctionLowering::lowerRecursiveBody(RecursiveRegion& region, std::size_t which) {
-  // A copy: calls in the body may add others.
+  // A copy, because calls in the body may add other bodies.
   const RecursiveBody body = region.bodies[which];
   const Function& function = module().function(body.function);
   Activation caller = enterBody(function, body.exit, body.vregOf);
@@ -132,7 +129,7 @@ void FunctionLowering::lowerReturn(RecursiveRegion& region, std::size_t which) {
 void FunctionLowering::callFromInside(RecursiveRegion& region, FunctionId callee, const CallValues& call) {
   const std::size_t which = bodyOf(region, callee);
   const Function& function = module().function(callee);
-  // A parameter may be an argument, too.
+  // An argument may itself be a parameter.
   std::vector<std::vector<Value>> args = call.args;
   for (std::vector<Value>& words : args)
     for (Value& word : words) {
@@ -150,7 +147,7 @@ void FunctionLowering::callFromInside(RecursiveRegion& region, FunctionId callee
   passArguments(function, region.bodies[which].vregOf, args);
   builder_.emit(IsaOp::BRA, {IsaOperand::pt(), IsaOperand::label(region.bodies[which].entry->id)});
   startBlock(resume);
-  // The results stand where those of the caller may stand, too.
+  // The results may be in the same registers as those of the caller.
   auto returned = resultWords(function, region.bodies[which].vregOf);
   for (auto& words : returned)
     for (IsaOperand& word : words) {
@@ -173,7 +170,7 @@ void FunctionLowering::saveAcrossRecursion() {
   };
   std::vector<Kept> all;
   for (const auto& region : regions_) {
-    // Only what the region itself writes can be lost in it.
+    // Only registers that the region itself writes can be clobbered in it.
     std::vector<bool> isWritten(components.count(), false);
     for (std::size_t n = region->firstBlock; n < region->endBlock; ++n)
       for (const ori::Instr& instr : *order_[n])

@@ -14,7 +14,7 @@ struct RecursiveBody {
   FunctionId function = FunctionId::None;
   ori::Block *entry = nullptr, *exit = nullptr;
   std::vector<ori::VRegId> vregOf;
-  /// The function's .local variables, of which each active call has its own copy, and their total size.
+  /// The function's .local variables, with a copy for each activation, and their total size.
   struct Local {
     VariableId variable;
     std::int64_t at; ///< bytes from the stack pointer
@@ -28,15 +28,15 @@ struct RecursiveBody {
   std::vector<Return> returns;
 };
 
-/// The functions that call one another, as far as one call from outside needs them (recursive_calls.cpp).
+/// The mutually recursive functions that one call from outside requires (recursive_calls.cpp).
 struct RecursiveRegion {
-  std::vector<RecursiveBody> bodies; ///< the first is the one that is called from outside
+  std::vector<RecursiveBody> bodies; ///< the first is the one called from outside
   ori::Block* after = nullptr;
   isa::Operand returnTo; ///< the index of the return point; 0: outside
   std::int64_t numbers = 0;
-  /// Around a call from inside: where the caller's registers are to be kept, and brought back. Until that is filled in,
-  /// `keep` is a branch to the block of `restore`, as if the call came back at once: so liveness sees what must outlive
-  /// it. The results are taken in the block `taken` before.
+  /// The positions around a call from inside where the caller's registers are saved and restored. Until these are
+  /// filled in, `keep` is a branch to the block of `restore`, as if the call returned at once. So liveness finds the
+  /// registers that are live across the call. The results are read earlier, in the block `taken`.
   struct Call {
     ori::Instr* keep;
     ori::Block *taken, *restore;

@@ -1,5 +1,5 @@
-// st.async and red.async: stores and reductions in the shared memory of a CTA of the cluster, of which a barrier there
-// hears. Those of global memory, with .release, are done at once, as ptxas has it for sm_120.
+// st.async and red.async: stores and reductions in the shared memory of a CTA of the cluster, which signal a barrier
+// there. The .release forms for global memory are synchronous, as ptxas implements them for sm_120.
 
 #include "frontend/lower/cluster.h"
 #include "frontend/lower/families.h"
@@ -16,8 +16,8 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-/// Where the data goes, and behind it where the barrier is; addresses in the shared memory of the cluster have one
-/// word, and so have the low words of generic ones.
+/// The address of the data, followed by that of the barrier. Addresses in the shared memory of the cluster have one
+/// word, which is also the low word of the generic address.
 IsaOperand placeAndBarrier(FunctionLowering& f, const Operand& place, const Operand& barrier, const Form& form) {
   const IsaOperand both = f.newR(2);
   const auto put = [&](unsigned k, const Address& a) {

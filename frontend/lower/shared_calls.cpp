@@ -1,6 +1,6 @@
-// A body that is too large for a copy at each of its calls, but is inlined all the same: once in a kernel. A call says
-// in a register which one it is, and jumps; the end of the body compares that register. So arguments and results are
-// registers like others, what all calls pass is no argument at all, and no register is saved around a call.
+// A body that is too large for a copy at each call, but is still inlined: once per kernel. A call writes its number to
+// a register and jumps; the end of the body compares that register. So arguments and results are ordinary registers, an
+// argument that is the same at all calls is not passed, and no register is saved around a call.
 
 #include "frontend/lower/shared_calls.h"
 
@@ -33,13 +33,14 @@ bool actsAlone(const Form& form) {
   }
 }
 
-/// What lies between a jump back and its target. Each cycle of the control flow graph is covered by such ranges.
+/// The instructions between a backward jump and its target. Each cycle of the control flow graph is covered by such
+/// ranges.
 std::vector<bool> instructionsInLoops(const Function& function, const FormTable& forms) {
   const std::size_t count = function.statements.size();
   std::size_t firstLabel = count;
   for (std::size_t s = count; s > 0; --s)
     if (function.statements[s - 1].kind == StatementKind::Label) firstLabel = s - 1;
-  std::vector<int> begins(count + 1, 0); // of ranges, less those that end in front of the statement
+  std::vector<int> begins(count + 1, 0); // number of ranges that begin here, minus those that end before the statement
   for (std::size_t s = 0; s < count; ++s) {
     if (function.statements[s].kind != StatementKind::Instruction) continue;
     const Instruction& i = function.instructions[function.statements[s].index];

@@ -10,20 +10,20 @@
 
 namespace orias::ptx {
 
-/// An inlined body that several calls of a kernel share. Each call says in `returnTo` which one it is.
+/// An inlined body that several calls of a kernel share. Each call writes its number to `returnTo`.
 struct SharedBody {
   FunctionId function = FunctionId::None;
   ori::Block *entry = nullptr, *exit = nullptr;
   std::vector<ori::VRegId> vregOf;
   isa::Operand returnTo;              ///< the index of the call
-  std::vector<ori::Block*> returns{}; ///< by index of the call: where it goes on
+  std::vector<ori::Block*> returns{}; ///< by index of the call: where it continues
 };
 
-/// Does the result of the instruction depend on no other thread, and does none wait for it? Lanes that take different
-/// calls of a shared body may run it together.
+/// Returns whether the result of the instruction is independent of other threads and no thread waits for it. Lanes of
+/// different calls of a shared body may then execute it together.
 bool actsAlone(const Form& form);
 
-/// For each instruction of a function: may it run again without another call of the function?
+/// For each instruction of a function: whether it may execute again within one call of the function.
 std::vector<bool> instructionsInLoops(const Function& function, const FormTable& forms);
 
 } // namespace orias::ptx

@@ -1,9 +1,4 @@
-// Sparse products of 8-bit floating-point numbers by two of halves, where the machine has none of them.
-//
-// Of four lanes, lane j holds in a register of A the elements of the chunks 2j and 2j + 1 of a row (a chunk is four
-// columns, of which two are there), lower bytes first. So the lower bytes of all registers are the even chunks of A,
-// and the upper ones the odd chunks: each half of them makes a product of 32 columns. B and the metadata follow: B's
-// rows of a chunk are the four bytes of a register, and in a product of halves they are in two lanes' registers.
+// Sparse products of 8-bit floating-point numbers by two products of halves, on chips that have none of bytes.
 
 #include "frontend/lower/matrix_parts.h"
 #include "frontend/lower/special.h"
@@ -30,9 +25,9 @@ class SparseByteProduct {
            {{IsaMod::Cmp, isa::ICmp::EQ}, {IsaMod::Type, isa::IntType::U32}, {IsaMod::Bool, isa::BoolOp::AND}});
   }
 
-  /// Each neighbour in a pair of lanes needs two bytes of the other's registers: the even lane the lower ones, for the
-  /// odd chunk, the odd lane the upper ones, for the even chunk. Two registers share a word; `even` and `odd` get the
-  /// bytes for the products of those chunks, first those of the first register.
+  /// Each lane of a pair requires two bytes of the other's registers: the even lane the lower ones, for the odd chunk,
+  /// the odd lane the upper ones, for the even chunk. Two registers share a word. `even` and `odd` receive the bytes
+  /// for the products of those chunks, beginning with those of the first register.
   void splitB(IsaOperand first, IsaOperand second, IsaOperand even, IsaOperand odd) {
     const IsaOperand lower = f_.newR(), upper = f_.newR(), kept = f_.newR(), sent = f_.newR(), got = f_.newR();
     f_.emit(IsaOp::PRMT, {lower, first, f_.imm(0x5410), second});
@@ -44,9 +39,9 @@ class SparseByteProduct {
     f_.emit(IsaOp::SEL, {odd, got, kept, isEven_});
   }
 
-  /// The metadata of both products: of the even chunks in the first two of four lanes, where selector 0 takes it, of
-  /// the odd ones in the other two. That of the bytes has a word for eight chunks of a row, and the next lane's for
-  /// those of the row eight below; that of halves has four chunks of each row in a word.
+  /// The metadata of both products: that of the even chunks in the first two of four lanes, which selector 0 uses, that
+  /// of the odd chunks in the other two. The metadata of bytes has one word for eight chunks of a row, and the next
+  /// lane's word for the row eight below. The metadata of halves has four chunks of each row in a word.
   IsaOperand places(IsaOperand ofBytes) {
     const IsaOperand from = masked(twice_, 2), next = f_.newR(), shift = masked(twice_, 4);
     f_.emit(IsaOp::IADD3, {next, kNone, kNone, from, f_.imm(1), IsaOperand::rz()});
@@ -69,7 +64,7 @@ class SparseByteProduct {
     return r;
   }
 
-  /// Of lane `from` of four: every other four bits, from `shift` on, in the bytes 0 and 2.
+  /// Every other four bits of the word of lane `from` of four, starting at bit `shift`, in bytes 0 and 2.
   IsaOperand everyOther(IsaOperand word, IsaOperand from, IsaOperand shift) {
     const IsaOperand got = f_.newR(), joined = f_.newR();
     f_.emit(IsaOp::SHFL, {kNone, got, word, from, f_.imm(0x1c03)}, {{IsaMod::ShflMode, isa::ShflMode::IDX}});

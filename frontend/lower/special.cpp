@@ -1,4 +1,4 @@
-// Special registers. Which constant or which hardware register holds each was observed in ptxas' code for sm_90.
+// Special registers. The constant or hardware register of each was observed in ptxas' code for sm_90.
 
 #include "frontend/lower/special.h"
 
@@ -46,7 +46,7 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
          {IsaOperand::pt(), r, shifted, imm((1 << width) - 1), IsaOperand::rz(), imm(0xc0), IsaOperand::pt().notted()});
     return Value::of(r);
   };
-  /// Which cluster of the grid the CTA lies in: the quotient, by way of floating-point numbers, which are exact enough
+  /// The index of the CTA's cluster in the grid. The quotient is computed in floating point, which is exact enough
   /// here.
   auto clusterId = [&] {
     IsaOperand cta = newR(), product = newR(), id = newR();
@@ -61,7 +61,7 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
     return id;
   };
   if (part == Component::W) {
-    // The fourth component exists for old programs and is 0.
+    // The fourth component exists for old programs only and is 0.
     return Value::constant(0, 1);
   }
   const auto numberOf = [reg](SpecialRegister first) {
@@ -73,7 +73,7 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
     return counter(kSrPm0 + 2 * static_cast<std::int32_t>(numberOf(SpecialRegister::Pm64)), 2);
   if (reg >= SpecialRegister::EnvReg && reg <= SpecialRegister::EnvRegLast)
     return bank0(bank.envReg + 4 * numberOf(SpecialRegister::EnvReg));
-  // What the hardware gave of shared memory, less what the system keeps.
+  // The allocated shared memory minus the part reserved by the system.
   const auto sharedOfProgram = [&] {
     const IsaOperand r = newR(), kept = bank0(bank.systemSharedSize).word(0);
     builder_.emit(IsaOp::IADD3, {r, IsaOperand::pt(), IsaOperand::pt(), hardware(kSrSmemSize).word(0), kept.negated(),
@@ -130,7 +130,7 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
                    before.negated(), IsaOperand::rz()});
     return Value::of(r);
   }
-  // What the system keeps of shared memory: in front of the CTA's own, or behind it.
+  // The shared memory reserved by the system is before the CTA's own, or after it.
   case SpecialRegister::ReservedSmemOffsetBegin: return systemFirst ? Value::constant(0, 1) : sharedOfProgram();
   case SpecialRegister::ReservedSmemOffset:
     // The value of the symbol .nv.reservedSmem.offset0 (observed).

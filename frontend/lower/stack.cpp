@@ -1,6 +1,6 @@
-// Memory that a function takes from its stack as it runs. It lies below the frame: how far down things reach is in a
-// register of its own, the one that inlined recursion uses, too. Where something is called besides, that is where the
-// callee's stack begins, and what is passed to it lies there, below the memory (Function::hasFramePointer).
+// alloca: stack memory that a function allocates dynamically. It lies below the frame. A register of its own holds the
+// lowest address in use; inlined recursion uses the same register. In a function with calls, that address is also where
+// the callee's stack begins, and stack arguments lie there, below the memory (Function::hasFramePointer).
 
 #include "frontend/lower/families.h"
 
@@ -14,9 +14,9 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-constexpr std::int64_t kStackAlign = 16; ///< what stackPointer() is a multiple of
+constexpr std::int64_t kStackAlign = 16; ///< alignment of stackPointer()
 
-/// A 32-bit address of local memory, in a register of PTX.
+/// Writes a 32-bit address of local memory to a PTX register.
 void giveAddress(FunctionLowering& f, const Operand& to, IsaOperand address) {
   const IsaOperand d = f.dest(to);
   if (d.isZeroReg()) return;
@@ -81,7 +81,7 @@ bool FunctionLowering::passesToDriver() {
 }
 
 isa::Operand FunctionLowering::aboveArguments(IsaOperand stack, std::uint32_t alignment) {
-  // Functions of the driver have all arguments in registers, but for those that read textures.
+  // Functions of the driver have all arguments in registers, except those that read textures.
   if (!(callsByAbi_ && passesOnStack()) && !passesToDriver()) return stack;
   if (outgoing_ == kNoId) {
     outgoing_ = static_cast<std::uint32_t>(out_.frame.size());

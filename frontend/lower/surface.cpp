@@ -14,7 +14,7 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-/// What suld and sust have in common.
+/// Common parts of suld and sust.
 struct Surface {
   Geometry geometry;
   TextureName name;
@@ -27,7 +27,7 @@ struct Surface {
   isa::Evict evict;
 };
 
-/// What ptxas makes of the cache operators: .cg, .cv and .wt reach all of the system, .cs is to be evicted first.
+/// Memory order for the cache operators, as in ptxas: .cg, .cv and .wt reach the whole system, .cs is evicted first.
 isa::MemOrder orderOf(const Form& form) {
   const Mod cache = form.cache();
   return cache == Mod::Cg || cache == Mod::Cv || cache == Mod::Wt ? isa::MemOrder::StrongSys : isa::MemOrder::StrongSm;
@@ -44,7 +44,7 @@ std::optional<Surface> surfaceOf(FunctionLowering& f, const Operand& name, const
   const auto handle = TextureName::of(f, at.front());
   if (!handle) return std::nullopt;
   std::vector<Value> coordinates = coordinatesOf(f, at[1], Type::S32, *geometry);
-  // The layer comes last.
+  // The instruction has the layer last.
   if (geometry->isArray) std::rotate(coordinates.begin(), coordinates.begin() + 1, coordinates.end());
   enum { kIgnore, kClamp, kTrap };
   const int outside = form.mode() == Mod::Trap ? kTrap : form.mode() == Mod::Clamp ? kClamp : kIgnore;
@@ -91,7 +91,7 @@ void lowerSurfaceLoad(FunctionLowering& f, const Instruction& i, const Form& for
       f.copy(d, Value::of(ori::component(data, bit / 32, s->elementBits / 32)));
       continue;
     }
-    // A byte, or a half, in a register that may be wider: with zeros above.
+    // A byte or a half in a possibly wider register, zero-extended.
     const unsigned first = bit % 32 / 8;
     f.emit(IsaOp::PRMT, {ori::component(d, 0), ori::component(data, bit / 32),
                          f.imm(static_cast<std::int64_t>(s->elementBits == 8 ? 0x4440 + first
@@ -105,8 +105,8 @@ void lowerSurfaceLoad(FunctionLowering& f, const Instruction& i, const Form& for
 
 namespace {
 
-/// sust.p: components, of which the surface makes a texel of its format. The first ones are written; three are as good
-/// as four.
+/// sust.p: components, which the surface converts to a texel of its format. The format's first components are written,
+/// so three can be passed as four.
 void storeTexel(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   ori::Block* join = f.beginUnguarded();

@@ -14,12 +14,12 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-/// A barrier or count as BAR takes it: an immediate (0 too), or a register.
+/// A barrier or count as BAR accepts it: an immediate (0 too), or a register.
 IsaOperand barrierOperand(const Value& v) {
   return v.isConstant() ? IsaOperand::immediate(static_cast<std::int32_t>(v.bits())) : v.word(0);
 }
 
-/// Both in one register, as the forms without immediates want them: the count in the upper half (observed).
+/// Both in one register, as the forms without immediates require: the count in the upper half (observed).
 IsaOperand packed(FunctionLowering& f, IsaOperand id, IsaOperand count) {
   IsaOperand high = f.newR(), both = f.newR();
   f.emit(IsaOp::SHF, {high, count, f.imm(16), IsaOperand::rz()},
@@ -53,7 +53,7 @@ void emitMembar(FunctionLowering& f, FenceKind kind, Mod scope) {
 void emitFence(FunctionLowering& f, FenceKind kind, Mod scope, bool invalidate) {
   emitMembar(f, kind, scope);
   if (scope == Mod::Cta) return;
-  // Errors of stores under way come out here, before anyone is told of the data.
+  // Errors of stores in flight are raised here, before others are notified of the data.
   f.emit(IsaOp::ERRBAR, {});
   if (f.target().has(isa::Capability::Clusters)) f.emit(IsaOp::CGAERRBAR, {});
   if (invalidate) f.emit(IsaOp::CCTL_IVALL, {});
@@ -64,8 +64,8 @@ void emitReleaseFence(FunctionLowering& f, Mod scope) {
 }
 
 void emitAcquireFence(FunctionLowering& f, Mod scope) {
-  // Within the CTA all see the same L1: it is enough that the load has finished, for which a fence waits. Farther away
-  // L1 may hold old data.
+  // All threads of the CTA share the same L1, so it suffices that the load has completed, which a fence waits for. For
+  // wider scopes L1 may hold stale data.
   if (scope == Mod::Cta)
     emitFence(f, FenceKind::All, scope, false);
   else
@@ -82,8 +82,8 @@ bool isWholeWarp(const Value& mask) {
 
 void synchronizeWarp(FunctionLowering& f, const Value& mask, bool exclusive) {
   if (isWholeWarp(mask)) {
-    // Nothing has split the warp since it was last made whole in this block: no need to do so again. What was looked at
-    // before is not looked at again.
+    // Nothing has split the warp since it was last converged in this block, so there is no need to converge it again.
+    // Instructions that were scanned before are not scanned again.
     FunctionLowering::WholeWarp& known = f.wholeWarp();
     const ori::Block* const block = f.b().block();
     bool isWhole = false;
@@ -104,7 +104,7 @@ void lowerBarrier(FunctionLowering& f, const Instruction& i, const Form& form) {
   const bool hasCount = ops.size() > first + (reduction ? 2u : 1u);
   const Value id = f.source(ops[first], Type::U32);
   const Value count = hasCount ? f.source(ops[first + 1], Type::U32) : Value::constant(0, 1);
-  // All lanes arrive as one. Under a guard not all of them come here.
+  // All lanes arrive together. Under a guard some of them may not get here.
   if (i.guard == RegisterId::None && !arrival) synchronizeWarp(f, Value::constant(0xffffffffu, 1), false);
 
   std::vector<IsaOperand> at;
@@ -133,11 +133,11 @@ void lowerBarrier(FunctionLowering& f, const Instruction& i, const Form& form) {
 void lowerClusterBarrier(FunctionLowering& f, const Instruction& i, const Form& form) {
   const bool arrives = form.op == Op::BarrierClusterArrive;
   ori::Block* join = f.beginUnguarded();
-  // All lanes arrive as one.
+  // All lanes arrive together.
   if (i.guard == RegisterId::None) synchronizeWarp(f, Value::constant(0xffffffffu, 1), false);
   ori::Block *alone = nullptr, *done = nullptr;
   if (!f.out().bounds.explicitcluster) {
-    // A word of the bank says whether the launch made clusters; a CTA that is alone meets itself in the wait
+    // A word of the bank tells whether the launch has clusters. A CTA without a cluster waits only for itself
     // (observed).
     if (!arrives) alone = f.newBlock();
     done = f.newBlock();
@@ -167,7 +167,7 @@ void lowerClusterBarrier(FunctionLowering& f, const Instruction& i, const Form& 
 void lowerWarpBarrier(FunctionLowering& f, const Instruction& i, const Form&) {
   ori::Block* join = f.beginUnguarded();
   const Value mask = f.source(f.operands(i)[0], Type::B32);
-  // It orders memory, too: never left out because the lanes are together already.
+  // bar.warp.sync also orders memory, so it is kept even if the lanes are already converged.
   if (isWholeWarp(mask))
     f.emit(IsaOp::WARPSYNC_ALL, {});
   else
@@ -176,7 +176,7 @@ void lowerWarpBarrier(FunctionLowering& f, const Instruction& i, const Form&) {
 }
 
 void emitRestrictedFence(FunctionLowering& f, const Form& form) {
-  // To acquire there is nothing to do: what the barrier's wait has seen, loads from shared memory see.
+  // An acquire needs nothing: writes that the barrier's wait has observed are visible to loads from shared memory.
   if (form.semantics() == Mod::Acquire) return;
   enum { Shared };
   f.emit(IsaOp::MEMBAR, {}, {{IsaMod::Fence, FenceKind::All}, {IsaMod::Scope, fenceScope(Mod::Cta)}});
@@ -192,7 +192,7 @@ void lowerMembar(FunctionLowering& f, const Instruction& i, const Form& form) {
     emitRestrictedFence(f, form);
     return;
   }
-  // membar.gl is fence.sc.gpu; a fence without semantics is acq_rel. One-sided fences cost as much as both.
+  // membar.gl is fence.sc.gpu. A fence without semantics is acq_rel. One-sided fences are implemented as acq_rel.
   const bool isSc = form.op == Op::Membar || form.semantics() == Mod::Sc;
   emitFence(f, isSc ? FenceKind::Sc : FenceKind::All, form.scope(), true);
 }
@@ -203,7 +203,7 @@ void lowerNanosleep(FunctionLowering& f, const Instruction& i, const Form&) {
          {IsaOperand::pt(), t.isConstant() ? IsaOperand::immediate(static_cast<std::int32_t>(t.bits())) : t.word(0)});
 }
 
-/// pmevent: one of 16 counters of events, or those of a mask.
+/// pmevent: triggers one of 16 event counters, or those of a mask.
 void lowerPmevent(FunctionLowering& f, const Instruction& i, const Form& form) {
   const std::uint64_t events = f.source(f.operands(i)[0], Type::U32).bits();
   const std::uint64_t mask = form.has(Mod::Mask) ? events : std::uint64_t{1} << events;

@@ -1,7 +1,7 @@
-// What a block may use of tensor memory (tcgen05.alloc, dealloc, relinquish_alloc_permit). The unit hands out groups of
-// 32 columns; a block keeps in shared memory, below its own, which ones it has: words of which are allocated, of which
-// an allocation begins with, and whether it has given up its permit. Where a program breaks the rules the kernel ends
-// (as ptxas' code, which calls a function that traps). All as observed for sm_100a.
+// Allocation of tensor memory (tcgen05.alloc, dealloc, relinquish_alloc_permit). The unit allocates groups of 32
+// columns. A CTA keeps records in shared memory, below its own: a word for the allocated groups, a word for the groups
+// that begin an allocation, and whether it has given up its permit. If a program breaks the rules, the kernel traps (in
+// ptxas' code, in a function). Everything as observed for sm_100a.
 
 #include "frontend/lower/families.h"
 #include "frontend/lower/special.h"
@@ -17,7 +17,7 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-/// Places in the records, __nv_reservedSMEM_tcgen05_partition, which stand behind what the system keeps.
+/// Offsets in the records, __nv_reservedSMEM_tcgen05_partition, which follow the system's reserved memory.
 constexpr std::int64_t kBarrier = 0x8, kPhase = 0x10, kAllocated = 0x14, kFirsts = 0x18, kGivenUp = 0x1c;
 constexpr std::int64_t kGroupShift = 5; ///< columns of a group
 constexpr std::int64_t kRetry = 100;    ///< ns
@@ -43,7 +43,7 @@ IsaOperand inverted(FunctionLowering& f, IsaOperand word) {
   return logic(f, IsaOperand::rz(), word, kNotB);
 }
 
-/// A word of the block's records.
+/// A word of the CTA's records.
 struct Record {
   IsaOperand base, offset;
 };
@@ -53,7 +53,7 @@ Record recordAt(FunctionLowering& f, std::int64_t place) {
   return {f.sharedBase(), IsaOperand::immediate(static_cast<std::int32_t>(records + place - own))};
 }
 
-/// How many groups, and a bit for each of them, the lowest first.
+/// The number of groups, and one bit for each of them, the lowest first.
 struct Groups {
   Value count, bits;
 };
@@ -74,7 +74,7 @@ void trapIf(FunctionLowering& f, IsaOperand wrong) {
   f.b().setGuard(kTrue);
 }
 
-/// Ends the kernel unless all bits are set in the word of the records.
+/// Traps unless all bits are set in the word of the records.
 void demand(FunctionLowering& f, std::int64_t place, IsaOperand bits) {
   const Record record = recordAt(f, place);
   const IsaOperand word = f.newR(), wrong = f.newP();
@@ -94,7 +94,7 @@ bool isOfPair(const Form& form) {
   return form.get(Slot::CtaGroup) == Mod::CtaGroup2;
 }
 
-/// Asks the unit until it has as many groups; returns the first of them.
+/// Repeats the request until the unit allocates enough groups. Returns the first of them.
 IsaOperand allotted(FunctionLowering& f, const Groups& groups, bool ofPair) {
   ori::Block *loop = f.newBlock(), *found = f.newBlock();
   f.enter(loop);
@@ -121,7 +121,7 @@ void recordAllotment(FunctionLowering& f, const Groups& groups, IsaOperand group
   change(f, isa::AtomOp::OR, kFirsts, shifted(f, f.imm(1), group, isa::ShiftDir::L));
 }
 
-/// Where the program wants to know the first column.
+/// The location where the program wants the first column stored.
 struct Place {
   const Address& to;
   IsaOperand uniform, offset;
@@ -139,15 +139,15 @@ IsaOperand sum(FunctionLowering& f, IsaOperand a, IsaOperand uniform, IsaOperand
   f.emit(IsaOp::IADD3, {r, kTrue, kTrue, f.inReg(offset), uniform, a});
   return r;
 }
-/// That place in the shared memory of a block of the cluster.
+/// That location in the shared memory of a CTA of the cluster.
 IsaOperand placeIn(FunctionLowering& f, IsaOperand block, IsaOperand place) {
   const IsaOperand r = f.newR();
-  constexpr std::int64_t kWindow = 0x654; // the top byte is the block's number
+  constexpr std::int64_t kWindow = 0x654; // the top byte is the CTA's rank
   f.emit(IsaOp::PRMT, {r, block, f.imm(kWindow), place});
   return r;
 }
 
-/// Waits for the barrier of the records to end the phase that they count.
+/// Waits until the barrier of the records completes its current phase.
 void waitForOther(FunctionLowering& f) {
   const Record phase = recordAt(f, kPhase), barrier = recordAt(f, kBarrier);
   const IsaOperand word = f.newR(), isOver = f.newP();
@@ -170,8 +170,8 @@ void arriveAtOther(FunctionLowering& f, IsaOperand barrier, bool expects) {
          {{IsaMod::Func, expects ? Expect : Arrive}, {IsaMod::Sub2, 1}});
 }
 
-/// The even block of a pair asks the unit, and sends the other what it got, when that one is ready for it: the barriers
-/// of the records, which the driver makes, tell.
+/// The even CTA of a pair requests the groups and sends the result to the other CTA when that is ready. The CTAs
+/// synchronize by the barriers of the records, which the driver initializes.
 void allocateForPair(FunctionLowering& f, const Place& at, const Groups& groups) {
   const Record barrier = recordAt(f, kBarrier);
   const IsaOperand block = f.newR(), toBase = f.newR(), kOne = f.imm(1);
@@ -235,7 +235,7 @@ void lowerTensorAllocate(FunctionLowering& f, const Instruction& i, const Form& 
   f.endUnguarded(join);
 }
 
-/// Each block of a pair gives back what it has.
+/// Each CTA of a pair frees its own groups.
 void lowerTensorDeallocate(FunctionLowering& f, const Instruction& i, const Form&) {
   auto ops = f.operands(i);
   f.out().asksForReservedShared = true;

@@ -1,6 +1,7 @@
-// Loads, stores and copies of tensor memory, and who hears of the end of products (tcgen05). All as ptxas does it for
-// sm_100a. Fences between threads need no instruction: all of these keep their order. A load is done for a wait when
-// its result is there, for which whatever another thread could notice waits (phases/scoreboards.cpp).
+// Loads, stores and copies of tensor memory, and the completion signals of products (tcgen05). Everything follows ptxas
+// for sm_100a. Fences between threads need no instruction, because all of these execute in order. A load is complete
+// for a wait when its result is available; every effect that another thread could observe waits for that
+// (phases/scoreboards.cpp).
 
 #include "frontend/lower/families.h"
 #include "frontend/lower/special.h"
@@ -29,7 +30,7 @@ int geometryOf(Mod shape) {
   }
 }
 
-/// An address in tensor memory: a register with the lane and the column, and columns behind it.
+/// An address in tensor memory: a register with the lane and the column, and an offset in columns.
 Address tensorAddress(FunctionLowering& f, const Operand& operand) {
   return f.address(operand, StateSpace::Shared);
 }
@@ -42,7 +43,7 @@ IsaOperand offsetOf(std::int64_t offset) {
   return IsaOperand::immediate(static_cast<std::int32_t>(offset));
 }
 
-/// The base of an address that all lanes of the warp have alike.
+/// The base of an address that is uniform in the warp.
 IsaOperand uniformBase(FunctionLowering& f, const Address& a) {
   const IsaOperand uniform = f.out().use(f.out().newVReg(File::UR));
   if (a.base.isZeroReg())
@@ -63,7 +64,7 @@ bool is2Cta(const Form& form) {
   return form.get(Slot::CtaGroup) == Mod::CtaGroup2;
 }
 
-/// The registers of a load; of tcgen05.ld.red the smallest or largest of them, too.
+/// The registers of a load; for tcgen05.ld.red also the minimum or maximum of them.
 struct TensorWords {
   IsaOperand words, extremum;
 };
@@ -108,7 +109,7 @@ void lowerTensorLoad(FunctionLowering& f, const Instruction& i, const Form& form
   if (shape != Mod::Shape16x32bx2) {
     result = load(f, form, words, geometryOf(shape), base, a.offset);
   } else {
-    // One half of the threads has the registers of each.
+    // Each half of the threads uses the registers of one of the two loads.
     const TensorWords lower = load(f, form, words, kLowerLanes, base, a.offset);
     const std::int64_t offset = a.offset + static_cast<std::int64_t>(sources[1].bits());
     result = load(f, form, words, kUpperLanes, base, offset, lower.words);
@@ -160,7 +161,7 @@ void lowerTensorWait(FunctionLowering& f, const Instruction&, const Form& form) 
   f.endUnguarded(join);
 }
 
-/// tcgen05.commit: a barrier hears when what this thread has asked for is done.
+/// tcgen05.commit: signals a barrier when the operations issued by this thread are complete.
 void lowerTensorCommit(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   LaneRegion region(f);

@@ -1,6 +1,6 @@
-// Matrix products of tensor memory (tcgen05.mma). One thread asks for a product, so that it is made once for each
-// thread that is here. All operands stand in uniform registers. What the product is like, the types of its elements
-// included, mostly says the instruction descriptor, a number that the program computes. All as observed for sm_100a.
+// Matrix products of tensor memory (tcgen05.mma). One thread issues a product, so it is executed once for each active
+// thread. All operands are in uniform registers. Most properties of the product, including the element types, are in
+// the instruction descriptor, a number that the program computes. Everything as observed for sm_100a.
 
 #include "frontend/lower/families.h"
 #include "frontend/lower/uniform_loop.h"
@@ -16,7 +16,7 @@ namespace {
 
 enum class A { Shared, Tensor };
 
-/// The instruction of a kind. Those of scales have further operands.
+/// The instruction of a kind. Kinds with scales have further operands.
 struct Product {
   IsaOp op;
   bool hasScales = false;
@@ -36,11 +36,11 @@ Product productOf(const Form& form, A a) {
     const bool hasFour = scales == Mod::ScaleVec4X || scales == Mod::Block16;
     return {either(IsaOp::UTCOMMA, IsaOp::UTCOMMA_T), true, {{IsaMod::Func, hasFour ? FourScales : TwoScales}}};
   }
-  default: return {either(IsaOp::UTCHMMA, IsaOp::UTCHMMA_T), false, {}}; // the descriptor says which
+  default: return {either(IsaOp::UTCHMMA, IsaOp::UTCHMMA_T), false, {}}; // the descriptor specifies the type
   }
 }
 
-/// What happens to the buffer for A: Mod::Sub.
+/// The use of the buffer for A: Mod::Sub.
 int bufferOfA(Mod collector) {
   enum { Keep = 1, Reuse = 2 };
   switch (collector) {
@@ -51,10 +51,10 @@ int bufferOfA(Mod collector) {
   }
 }
 
-/// The same for B, of which there are four: Mod::Sub2.
+/// Likewise for B, which has four buffers: Mod::Sub2.
 int bufferOfB(Mod collector) {
   if (collector < Mod::CollectorB0Fill || collector > Mod::CollectorB3Discard) return 0;
-  // Fill, use, lastuse and discard of one buffer follow each other.
+  // Fill, use, lastuse and discard of one buffer have consecutive numbers.
   const int at = static_cast<int>(collector) - static_cast<int>(Mod::CollectorB0Fill), number = at / 4;
   enum { Keep = 4, Reuse = 8 };
   static constexpr std::array<int, 4> kUses{Keep, Keep | Reuse, Reuse, 0};
@@ -62,7 +62,7 @@ int bufferOfB(Mod collector) {
   return use == 0 ? 0 : number | use;
 }
 
-/// Collects what stands in uniform registers.
+/// Collects operands in uniform registers.
 class Operands {
  public:
   explicit Operands(FunctionLowering& f) : f_(f) {}
@@ -107,7 +107,7 @@ void lowerTensorProduct(FunctionLowering& f, const Instruction& i, const Form& f
                    right = in.matrix(ops[2]), d = in.run(std::array{in.address(ops[0])}),
                    described = in.run(
                        std::array{metadata ? in.address(*metadata) : IsaOperand::rz(), f.sourceReg(shape, Type::B32)});
-  IsaOperand more; // scales, lanes of D to leave out, or columns of B that are zero
+  IsaOperand more; // scales, disabled lanes of D, or zero columns of B
   if (product.hasScales) {
     more = in.run(std::array{in.address(ops[next]), in.address(ops[next + 1])});
     next += 2;

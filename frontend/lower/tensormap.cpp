@@ -1,5 +1,5 @@
-// tensormap.replace and tensormap.cp_fenceproxy: the map of a tensor, 128 bytes in memory, of which single fields are
-// written. Where they are was observed in ptxas' code for sm_90a.
+// tensormap.replace and tensormap.cp_fenceproxy: writes single fields of a tensor map, 128 bytes in memory. The
+// positions of the fields were observed in ptxas' code for sm_90a.
 
 #include "frontend/lower/families.h"
 #include "frontend/lower/special.h"
@@ -15,7 +15,7 @@ namespace {
 const IsaOperand kNone = IsaOperand::pt();
 const IsaOperand kFalse = IsaOperand::pt().notted();
 
-/// A map in memory, by words.
+/// A map in memory, accessed by words.
 class Map {
  public:
   Map(FunctionLowering& f, const Operand& operand, StateSpace space)
@@ -44,7 +44,7 @@ class Map {
     default: f_.emit(IsaOp::ST, {descriptor_, address_.base, IsaOperand(), offset(at), data}, {size}); break;
     }
   }
-  /// Bits `mask` of the word from `value`, which stands at its place.
+  /// The word with the bits `mask` taken from `value`, which is already in position.
   IsaOperand merged(IsaOperand word, std::uint32_t mask, IsaOperand value) {
     const IsaOperand r = f_.newR();
     constexpr int kChosenByMask = 0xb8; // mask ? value : word
@@ -72,7 +72,7 @@ IsaOperand shifted(FunctionLowering& f, IsaOperand word, unsigned by) {
   return r;
 }
 
-constexpr unsigned kKind = 0x8; ///< the word of rank, element type, interleaving, swizzle and filling
+constexpr unsigned kKind = 0x8; ///< the word with rank, element type, interleaving, swizzle and fill mode
 
 struct Field {
   std::uint32_t mask;
@@ -102,7 +102,8 @@ void replaceNumber(FunctionLowering& f, Map& map, Mod name, std::uint64_t number
   map.store(kKind, word);
 }
 
-/// A stride in bytes: units of 16, their low 32 bits in a word of their own, four more in one that all share.
+/// A stride in bytes, stored in units of 16: its low 32 bits in a word of its own, four more bits in a word shared by
+/// all strides.
 void replaceStride(FunctionLowering& f, Map& map, unsigned ordinal, IsaOperand value) {
   constexpr unsigned kLow = 0xc, kHigh = 0x1c;
   const IsaOperand low = f.newR(), high = f.newR();
@@ -141,7 +142,7 @@ void lowerTensormapReplace(FunctionLowering& f, const Instruction& i, const Form
     return;
   }
   case Mod::BoxDim: {
-    // Bytes from the last one of a word on.
+    // The fields are consecutive bytes that begin with the last byte of a word.
     const unsigned byte = 0x37 + ordinal(), at = byte & ~3u, by = 8 * (byte & 3);
     map.store(at, map.merged(map.load(at), 0xffu << by, shifted(f, lessOne(ops[2]), by)));
     return;
@@ -155,8 +156,8 @@ void lowerTensormapReplace(FunctionLowering& f, const Instruction& i, const Form
   }
 }
 
-/// Each lane copies a word of the map to global memory, past the L1 cache. Stores before it are not ordered (observed:
-/// ptxas has a fence for fence.proxy.tensormap::generic.release only).
+/// Each lane copies a word of the map to global memory, bypassing L1. Earlier stores are not ordered (observed: ptxas
+/// has a fence for fence.proxy.tensormap::generic.release only).
 void lowerTensormapCopy(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   ori::Block* join = f.beginUnguarded();

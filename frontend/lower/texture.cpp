@@ -1,5 +1,5 @@
-// Textures. What ptxas emits for compute kernels was the model: without derivatives a mipmapped texture is read at the
-// coarsest level that its descriptor bounds from below.
+// Textures, modeled on ptxas' code for compute kernels: without derivatives, a mipmapped texture is read at the
+// coarsest level that its descriptor allows.
 
 #include "frontend/lower/families.h"
 #include "frontend/lower/modifiers.h"
@@ -20,7 +20,7 @@ constexpr NamedOps kFetched{IsaOp::TLD, IsaOp::TLD_C, IsaOp::TLD_B};
 constexpr NamedOps kGathered{IsaOp::TLD4, IsaOp::TLD4_C, IsaOp::TLD4_B};
 constexpr NamedOps kByGradients{IsaOp::TXD, IsaOp::TXD_C, IsaOp::TXD_B};
 
-/// A direction becomes a point on the cube: its largest coordinate becomes 1 or -1.
+/// Projects a direction onto the cube: its largest coordinate becomes 1 or -1.
 void projectOnCube(FunctionLowering& f, std::span<Value> xyz) {
   IsaOperand most = f.newR(), larger = f.newR(), reciprocal = f.newR();
   const IsaOperand x = f.inReg(xyz[0]), y = f.inReg(xyz[1]), z = f.inReg(xyz[2]), kMax = IsaOperand::pt().notted();
@@ -47,8 +47,7 @@ std::vector<Value> gradients(FunctionLowering& f, const Operand& byX, const Oper
   return all;
 }
 
-/// With a sampler of its own, a texture is filtered at integers, too, but where a line, a level or a sample is wanted
-/// (observed).
+/// With a separate sampler, integer coordinates are filtered, too, except for a line, a level or a sample (observed).
 bool isFilteredByIntegers(const FunctionLowering& f, const Form& form) {
   const Mod geometry = form.get(Slot::Geometry);
   return f.module().target.texmodeIndependent && form.get(Slot::Mipmap) != Mod::AtLevel && geometry != Mod::Dim1d &&
@@ -65,11 +64,11 @@ Value asFloat(FunctionLowering& f, const Value& integer) {
   return Value::of(to);
 }
 
-/// The offsets as TXD takes them: in the upper half of the last word, which is the layer's if there is one.
+/// The offsets in the format of TXD: in the upper half of the last word, which is the layer's if there is one.
 void putBehind(FunctionLowering& f, std::vector<Value>& coordinates, const Value& offsets, bool hasLayer) {
   constexpr unsigned kUpper = 16;
   constexpr std::int64_t kWanted = 0xfff0000;
-  constexpr int kChoose = 0xe2; // by the second
+  constexpr int kChoose = 0xe2; // selects by the second input
   if (!hasLayer) coordinates.push_back(Value::constant(0, 1));
   const IsaOperand upper = f.newR(), both = f.newR();
   f.emit(IsaOp::SHF, {upper, f.inReg(offsets), f.imm(kUpper), IsaOperand::rz()},
@@ -94,14 +93,14 @@ void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
   const bool isGather = form.op == Op::Tld4, isIndependent = f.module().target.texmodeIndependent;
   const bool isFetch = coordinateType == Type::S32 && !isFilteredByIntegers(f, form);
   const bool hasPredicate = ops[0].is(OperandKind::Vector) && ops[0].vectorPair() != RegisterId::None;
-  // Which of the operands behind the coordinates are there, they say by their kinds: offsets are integers.
+  // The kinds of the operands after the coordinates tell which of them are present: offsets are integers.
   std::size_t next = 2;
   const bool hasLevel = mipmap == Mod::AtLevel;
-  // Not with a sampler of its own (observed).
+  // Not with a separate sampler (observed).
   const bool isLine = form.get(Slot::Geometry) == Mod::Dim1d && !isFetch && !isIndependent;
   const bool isGradient = mipmap == Mod::Grad;
-  // With more than two coordinates, offsets or a value to compare with, ptxas gives four lanes the coordinates around
-  // those of each lane, and filters by what lies between them.
+  // With more than two coordinates, offsets or a comparison value, ptxas gives four lanes the coordinates around those
+  // of each lane. The texture filters by their differences.
   const bool hasFewCoordinates = geometry && geometry->coordinates - (geometry->isArray ? 1 : 0) <= 2;
   if (!geometry || geometry->texture < 0 || at.size() != (isIndependent ? 3u : 2u) || !ops[0].is(OperandKind::Vector)) {
     f.unsupported(std::string(f.opcodeText()));
@@ -121,7 +120,7 @@ void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
       coordinate = asFloat(f, coordinate);
   if (geometry->isArray) coordinates[0] = knownLayer(f, coordinates[0]);
   if (geometry->isCube) projectOnCube(f, std::span(coordinates).last(3));
-  if (isLine) { // is sampled as a plane, in its first row (observed)
+  if (isLine) { // sampled as a plane, in its first row (observed)
     coordinates.push_back(Value::constant(0, 1));
     geometry->texture = kPlane;
   }
@@ -142,7 +141,7 @@ void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
   if (isGradient) {
     level = kNone;
     parameters = gradients(f, ops[2], ops[3]);
-    // The layer comes last here.
+    // The instruction has the layer last.
     if (geometry->isArray) std::rotate(coordinates.begin(), coordinates.begin() + 1, coordinates.end());
     if (isLine) parameters.resize(4, Value::constant(0, 1));
     next = 4;
@@ -182,7 +181,7 @@ void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
     }
   }
   using Place = TextureName::Place;
-  // True where the texel is not in memory.
+  // True if the texel is not resident in memory.
   const IsaOperand isMissing = hasPredicate ? f.newP() : IsaOperand::pt();
   name->emitTexture(f, named, {isMissing, high, low}, {std::move(coordinates), std::move(parameters)},
                     isGradient ? Place::BeforeFirst : Place::BeforeSecond, mods);

@@ -1,7 +1,7 @@
-// Textures by derivatives that TXD does not take: of three coordinates, or with a value to compare with.
-// As ptxas does: before sm_90 each lane's coordinates stand in a quad of lanes once, with the derivatives added to the
-// right and below, so that the texture filters by what lies between the lanes (TEX_QUAD); from sm_90 on a function of
-// the driver does it (the names and the places of its arguments: tools/launch/gradient_function.h).
+// Textures with derivatives that TXD does not support: with three coordinates, or with a comparison value. As in ptxas:
+// before sm_90 a quad of lanes holds the coordinates of one lane at a time, with the derivatives added to the right and
+// below, so the texture filters by the differences between the lanes (TEX_QUAD). From sm_90 on a function of the driver
+// does it (the names and the argument locations: tools/launch/gradient_function.h).
 
 #include "frontend/lower/families.h"
 #include "frontend/lower/modifiers.h"
@@ -16,7 +16,7 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-/// What the instruction gives.
+/// The operands of the instruction.
 struct Access {
   TextureName name;
   Geometry geometry;
@@ -32,7 +32,7 @@ std::vector<Value> elementsOf(FunctionLowering& f, const Operand& o, Type type, 
   return values;
 }
 
-/// `isMissing`: a register that gets 1 where the texel is not in memory, or RZ.
+/// `isMissing`: a register that is set to 1 if the texel is not resident, or RZ.
 std::array<IsaOperand, 4> readInQuad(FunctionLowering& f, Access& a, const IsaOperand& isMissing) {
   if (a.geometry.isArray) a.coordinates[0] = knownLayer(f, a.coordinates[0]);
   const Value handle = a.name.word();
@@ -53,7 +53,7 @@ std::array<IsaOperand, 4> readInQuad(FunctionLowering& f, Access& a, const IsaOp
   return {ori::component(low, 0), ori::component(low, 1), ori::component(high, 0), ori::component(high, 1)};
 }
 
-/// The name that the driver has for it: of halves the type is f16, however they are packed.
+/// The driver's name for the function. The type of halves is f16, regardless of their packing.
 std::string functionOf(const Form& form, const Access& a, bool hasPredicate) {
   const Type type = form.type(0);
   std::string name = "__cuda_syscall_tex_grad_";
@@ -71,10 +71,10 @@ std::string functionOf(const Form& form, const Access& a, bool hasPredicate) {
   return name;
 }
 
-/// Words from R4 on. Where the sampler has a handle of its own, that stands where the reference would be.
+/// Words from R4 on. A separate sampler handle replaces the reference value.
 constexpr unsigned kReference = 2, kCoordinates = 4, kByX = 8, kRegisters = 12;
-constexpr unsigned kVector = 4;      ///< words; what takes less is padded
-constexpr unsigned kResultWords = 5; ///< the first is no part of the texel
+constexpr unsigned kVector = 4;      ///< words; shorter values are padded
+constexpr unsigned kResultWords = 5; ///< the first is not part of the texel
 
 void put(std::vector<Value>& words, unsigned at, std::span<const Value> values) {
   if (words.size() < at + kVector) words.resize(at + kVector, Value::constant(0, 1));
@@ -96,7 +96,7 @@ std::optional<IsaOperand> callDriver(FunctionLowering& f, const Form& form, Acce
   return f.callDriver(functionOf(form, a, hasPredicate), inRegisters, onStack, kResultWords);
 }
 
-/// Of halves two stand in a word.
+/// Two halves share a word.
 void takeDriverTexel(FunctionLowering& f, const Operand& results, Type type, IsaOperand words) {
   const auto parts = f.parts(results);
   for (unsigned k = 0; k < parts.size(); ++k) {

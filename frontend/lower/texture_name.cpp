@@ -1,6 +1,6 @@
-// What names a texture or a surface. On sm_90 uniform registers do (uniform_loop.h). Before, ptxas has a word of
-// constant memory where the handle is a parameter of the kernel, and a register, which may be another in each lane,
-// elsewhere.
+// How instructions refer to a texture or a surface. On sm_90 they use uniform registers (uniform_loop.h). On older
+// chips ptxas uses a word of constant memory if the handle is a kernel parameter, and otherwise a register, which may
+// be divergent.
 
 #include "frontend/lower/texture_name.h"
 
@@ -17,10 +17,10 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-/// Constants are named by their words.
+/// Constants are referred to by word index.
 constexpr std::int32_t kWordBytes = 4;
 
-/// The texture, sampler or surface that the operand names.
+/// The texture, sampler or surface that the operand refers to.
 std::optional<VariableId> variableIn(FunctionLowering& f, const Operand& operand) {
   const bool isVariable = operand.is(OperandKind::Variable) ||
                           (operand.is(OperandKind::Address) && operand.addressBase() == OperandKind::Variable);
@@ -126,7 +126,7 @@ std::optional<TextureName> TextureName::of(FunctionLowering& f, const Operand& t
     upper = shifted;
   }
   constexpr std::int64_t kTexture = (1 << isa::Target::kSamplerShift) - 1;
-  constexpr int kChoose = 0xe2; // by the second
+  constexpr int kChoose = 0xe2; // selects by the second input
   const IsaOperand both = f.newR();
   f.emit(IsaOp::LOP3, {IsaOperand::pt(), both, f.inReg(first->low), f.imm(kTexture), upper, f.imm(kChoose),
                        IsaOperand::pt().notted()});
@@ -149,8 +149,8 @@ UniformWord TextureName::uniformWord(FunctionLowering& f, const IsaOperand& to, 
   return {to, Value::of(word)};
 }
 
-/// What stands behind the uniform registers of a name: an offset that nobody uses, which words from sm_100 on do not
-/// have.
+/// The operand after the uniform registers of a name: an unused offset, which names of single words from sm_100 on do
+/// not have.
 IsaOperand offsetBehindName(FunctionLowering& f) {
   return f.target().words() >= isa::WordFormat::Sm100 ? IsaOperand() : f.imm(0);
 }

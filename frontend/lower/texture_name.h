@@ -10,37 +10,37 @@
 
 namespace orias::ptx {
 
-/// Coordinates of a geometry, as PTX lists them, and the number that the instruction has for it.
+/// The coordinates of a geometry, as PTX lists them, and its number in the instruction.
 struct Geometry {
   unsigned coordinates;
   int texture, surface; ///< -1: there is none
   bool isArray, isCube;
-  bool hasSamples = false; ///< PTX lists the sample first, which is none of the coordinates
+  bool hasSamples = false; ///< PTX lists the sample first; it is not a coordinate
 };
 std::optional<Geometry> geometryOf(const Form& form);
 
 /// Coordinates in the order of PTX, a layer as an unsigned number.
 std::vector<Value> coordinatesOf(FunctionLowering& f, const Operand& operand, Type type, const Geometry& geometry);
 
-/// Values side by side in registers.
+/// Values packed into consecutive registers.
 isa::Operand joined(FunctionLowering& f, std::span<const Value> values);
 
 /// The bank of a constant and the index of its word, by which instructions identify a texture.
 std::array<isa::Operand, 2> constantWord(FunctionLowering& f, const isa::Operand& constant);
 
-/// The instruction for each way of naming what it works on: by a uniform register (sm_90), and before by a word of
+/// The instruction for each way to refer to the object: by a uniform register (sm_90), or on older chips by a word of
 /// constant memory or a register.
 struct NamedOps {
   IsaOp byUniform, byConstant, byRegister;
 };
 
-/// The handle of a texture, sampler or surface that an operand gives, alone or in brackets.
+/// The handle of a texture, sampler or surface in an operand, with or without brackets.
 struct Handle {
   Value low, high;         ///< the low word is a constant of the kernel, or a register
-  bool isUniform = false;  ///< all lanes have the same
+  bool isUniform = false;  ///< the same in all lanes
   bool hasSampler = false; ///< the index of a sampler is in the upper bits of the low word
 
-  /// Nothing, and an error, where the operand is none.
+  /// Returns nothing, and reports an error, if the operand is not a handle.
   static std::optional<Handle> of(FunctionLowering& f, const Operand& operand);
 };
 
@@ -59,20 +59,20 @@ class TextureName {
   const Value& word() const { return texture_.low; }
   /// The words of the handles, as functions take them: two, or four with a sampler's.
   std::vector<Value> words() const;
-  bool hasSampler() const { return sampler_.has_value(); } ///< separate from the texture, not in one word with it
+  bool hasSampler() const { return sampler_.has_value(); } ///< the sampler has a handle of its own
 
-  /// Emits the instruction of a surface: `operands`, then what names it.
+  /// Emits the instruction of a surface: `operands`, then the operands of the name.
   void emitSurface(FunctionLowering& f, const NamedOps& ops, std::vector<isa::Operand> operands,
                    std::span<const isa::ModValue> mods) const;
 
-  /// The register with the handle, if there is one.
+  /// The position of the register with the handle, if there is one.
   enum class Place : std::uint8_t { BeforeFirst, BeforeSecond };
   /// Two operands of several registers. Some instructions have no second one; it may also be empty.
   struct Runs {
     std::vector<Value> first;
     std::optional<std::vector<Value>> second;
   };
-  /// Emits the instruction of a texture: `results`, then the runs, then what names it.
+  /// Emits the instruction of a texture: `results`, then the runs, then the operands of the name.
   void emitTexture(FunctionLowering& f, const NamedOps& ops, std::vector<isa::Operand> results, Runs runs, Place place,
                    std::span<const isa::ModValue> mods) const;
 
@@ -82,7 +82,7 @@ class TextureName {
   static UniformWord uniformWord(FunctionLowering& f, const isa::Operand& to, const Handle& handle);
 
   Handle texture_;
-  std::optional<Handle> sampler_; ///< separate; none if one word has both
+  std::optional<Handle> sampler_; ///< separate; none if one word has both handles
 };
 
 } // namespace orias::ptx

@@ -48,8 +48,8 @@ Value packedOffsets(FunctionLowering& f, const Operand& operand, unsigned count,
   return Value::of(both);
 }
 
-/// Offsets come first and are a vector, but for the one of a line; without types of their own, two are an offset and a
-/// value.
+/// Offsets come first. They are a vector, except for the single one of a line. If the types do not tell, two operands
+/// are an offset and a value.
 FurtherOperands furtherOperands(FunctionLowering& f, std::span<const Operand> operands, const Geometry& geometry) {
   const bool mayHaveOffset = !geometry.isCube, hasOneCoordinate = geometry.coordinates == (geometry.isArray ? 2u : 1u);
   FurtherOperands found;

@@ -1,5 +1,5 @@
-// txq and suq. The sizes stand in the header of the texture; the rest in tables of the driver's, which have an entry
-// for each handle (encoder/isa/texture_table.h).
+// txq and suq. The sizes are in the header of the texture. The other values are in tables of the driver, which have an
+// entry for each handle (encoder/isa/texture_table.h).
 
 #include "encoder/isa/texture_table.h"
 #include "frontend/lower/families.h"
@@ -17,9 +17,9 @@ namespace {
 
 constexpr NamedOps kAsked{IsaOp::TXQ, IsaOp::TXQ_C, IsaOp::TXQ_B};
 
-/// Where the driver keeps the answer.
+/// Where the driver keeps the value.
 struct Answer {
-  std::uint32_t table; ///< place in constant bank 0 of the table's address; 0: not known
+  std::uint32_t table; ///< offset in constant bank 0 of the table's address; 0: not known
   std::string_view sizeSymbol;
   unsigned offset; ///< in the entry
   bool isOfSampler = false;
@@ -43,7 +43,7 @@ std::optional<isa::TextureFact> factAsked(Mod query) {
   }
 }
 
-/// Nothing for sizes, which stand in the header.
+/// Returns nothing for sizes, which are in the header.
 std::optional<Answer> answerTo(const FunctionLowering& f, Mod query, bool isTexture) {
   const isa::Target& target = f.target();
   const auto fact = factAsked(query);
@@ -59,7 +59,7 @@ std::optional<Answer> answerTo(const FunctionLowering& f, Mod query, bool isText
   return inTable(isa::kIndependentTextureEntry, target.textureTableOffset());
 }
 
-/// What counts the entries of the table.
+/// The index of the handle's entry in the table.
 IsaOperand numberOf(FunctionLowering& f, const Handle& handle, bool isOfSampler) {
   const isa::Target& target = f.target();
   const IsaOperand whole = f.inReg(handle.low);

@@ -1,4 +1,4 @@
-// Values that must stand in uniform registers (uniform_loop.h).
+// Values that must be in uniform registers (uniform_loop.h).
 
 #include "frontend/lower/uniform_loop.h"
 
@@ -26,7 +26,7 @@ void emitKnown(FunctionLowering& f, std::span<const UniformWord> words) {
   }
 }
 
-/// From the thread that the builder's guard leaves.
+/// Takes the values of the thread that the builder's guard selects.
 void takeUnknown(FunctionLowering& f, std::span<const UniformWord> words) {
   for (const UniformWord& w : words)
     if (!isKnown(w)) f.emit(IsaOp::R2UR, {IsaOperand::pt(), w.uniform, w.value.word(0)});
@@ -48,7 +48,7 @@ void forEachUniform(FunctionLowering& f, std::span<const UniformWord> words, con
   }
   ori::Block* loop = f.newBlock();
   f.enter(loop);
-  // R2UR takes the value of the first lane here, and tells each lane whether its own differs.
+  // R2UR takes the value of the first active lane, and tells each lane whether its own value differs.
   IsaOperand differs;
   for (const UniformWord& w : words) {
     if (isKnown(w)) continue;
@@ -59,7 +59,7 @@ void forEachUniform(FunctionLowering& f, std::span<const UniformWord> words, con
       continue;
     }
     const IsaOperand any = f.newP();
-    // LUT over three predicates, of which the last is true: either of the first two.
+    // LUT over three predicates, the last of which is true: the OR of the first two.
     constexpr int kOr = 0xfc;
     f.emit(IsaOp::PLOP3, {any, IsaOperand::pt(), differs, here, IsaOperand::pt(), f.imm(kOr), f.imm(0)});
     differs = any;
@@ -149,7 +149,7 @@ void LaneRegion::forEachUniform(std::span<const UniformWord> words, const std::f
   f_.b().setGuard(IsaOperand::pt());
 }
 
-/// Threads that are here may have left the elected one behind.
+/// The elected thread may not be among the threads that reach this code.
 isa::Operand LaneRegion::electedIsHere() {
   const IsaOperand isHere = f_.out().use(f_.out().newVReg(isa::File::UP));
   f_.emit(IsaOp::VOTEU, {IsaOperand::zero(isa::File::UR), isHere, f_.guard()},

@@ -1,5 +1,6 @@
-// Video instructions: an operation on parts of words, then a second one with c, or c's other parts around the result;
-// and the same on two halves or four bytes at once. The hardware has only absolute differences; the rest are sequences.
+// Video instructions: an operation on parts of words, then a second one with c, or the insertion of the result into c;
+// also the same on two halves or four bytes at once. The hardware has only absolute differences; the others are
+// sequences.
 
 #include "encoder/isa/codec.h"
 #include "frontend/lower/families.h"
@@ -18,20 +19,20 @@ namespace {
 const IsaOperand kNone = IsaOperand::pt();
 const IsaOperand kFalse = IsaOperand::pt().notted();
 
-/// Some bits of a word.
+/// A range of bits of a word.
 struct Part {
   unsigned position = 0, width = 32;
 };
 
-/// A signed number of as many words as it takes to be exact: one if it has few bits, two for the sums of words, three
-/// for their products.
+/// A signed number of as many words as exactness requires: one for few bits, two for sums of words, three for their
+/// products.
 using Number = std::vector<IsaOperand>;
 
 bool isSigned(Type type) {
   return typeClass(type) == TypeClass::Signed;
 }
 
-/// `.b2`, `.h1`; the whole word without one.
+/// `.b2`, `.h1`; without a selector the whole word.
 Part partOf(const Operand& operand) {
   if (!operand.is(OperandKind::Register)) return {};
   const auto c = static_cast<unsigned>(operand.component());
@@ -66,7 +67,7 @@ IsaOperand signOf(FunctionLowering& f, IsaOperand word) {
 /// The part of a word, extended to 32 bits.
 IsaOperand extract(FunctionLowering& f, IsaOperand word, Part part, bool isSigned) {
   if (part.width == 32) return word;
-  // PRMT: 0 to 3 choose a byte of the first source, 4 a zero byte of the second; 8 more repeat a byte's sign.
+  // PRMT: 0 to 3 select a byte of the first source, 4 a zero byte of the second; adding 8 repeats the sign of the byte.
   const unsigned first = part.position / 8, bytes = part.width / 8;
   unsigned selector = 0;
   for (unsigned k = 0; k < 4; ++k)
@@ -95,7 +96,7 @@ Number extend(FunctionLowering& f, IsaOperand word, bool isSigned, std::size_t w
   return n;
 }
 
-/// a + b, or a - b. Without a carry where one word is all there is.
+/// a + b, or a - b. A single word needs no carry.
 Number sum(FunctionLowering& f, const Number& a, const Number& b, bool subtracts) {
   Number r;
   IsaOperand carry;
@@ -121,7 +122,7 @@ IsaOperand compare(FunctionLowering& f, IsaOperand a, IsaOperand b, ICmp cmp, bo
   return p;
 }
 
-/// Of numbers of one or two words.
+/// Compares numbers of one or two words.
 IsaOperand compare(FunctionLowering& f, const Number& a, const Number& b, ICmp cmp) {
   if (a.size() == 1) return compare(f, a[0], b[0], cmp, true);
   const IsaOperand low = compare(f, a[0], b[0], cmp, false), p = f.newP();
@@ -147,20 +148,20 @@ IsaOperand minMax(FunctionLowering& f, IsaOperand a, IsaOperand b, bool isMinimu
   return r;
 }
 
-/// The nearest number of `bits` bits.
+/// Clamps to `bits` bits.
 IsaOperand clamp(FunctionLowering& f, const Number& n, unsigned bits, bool isSigned) {
   IsaOperand r = n[0];
   if (n.size() == 1) {
     if (!isSigned) r = minMax(f, r, IsaOperand::rz(), false, true);
   } else {
-    // Does it fit a word: are all words above what the type makes of the lowest?
+    // The number fits in a word if all higher words equal the extension of the lowest.
     const IsaOperand above = isSigned ? signOf(f, r) : IsaOperand::rz();
     IsaOperand differs = f.newR();
     f.emit(IsaOp::LOP3, {kNone, differs, n[1], above, n.size() > 2 ? n[2] : f.inReg(above),
                          f.imm(n.size() > 2 ? 0x7e : 0x3c), kFalse});
     const IsaOperand fits = compare(f, differs, IsaOperand::rz(), ICmp::EQ, false);
     const IsaOperand sign = signOf(f, n.back()), limit = f.newR();
-    // Negative: the lowest number, 0x80000000 or 0. Else the highest, 0x7fffffff or 0xffffffff.
+    // Negative: the minimum, 0x80000000 or 0. Otherwise the maximum, 0x7fffffff or 0xffffffff.
     f.emit(IsaOp::LOP3, {kNone, limit, sign, f.imm(isSigned ? 0x7fffffff : -1), IsaOperand::rz(),
                          f.imm(isSigned ? 0x3c : 0x0c), kFalse});
     r = choose(f, {r}, {limit}, fits)[0];
@@ -192,7 +193,7 @@ Number extreme(FunctionLowering& f, const Number& a, const Number& b, bool isMin
   return choose(f, a, b, compare(f, a, b, isMinimum ? ICmp::LT : ICmp::GT));
 }
 
-/// Half of the sum, rounded up; negative ones down.
+/// Half of the sum, rounded up; negative sums are rounded down.
 Number average(FunctionLowering& f, const Number& a, const Number& b) {
   const Number both = sum(f, a, b, false);
   const IsaOperand r = f.newR();
@@ -230,7 +231,7 @@ Number compute(FunctionLowering& f, const Form& form, const Number& a, const Num
   }
 }
 
-/// Shifts by at most 32; of the sources only a has a sign.
+/// Shifts by at most 32. Of the sources only a can be signed.
 Number shift(FunctionLowering& f, const Form& form, IsaOperand a, IsaOperand b, bool isSignedA) {
   IsaOperand by;
   if (form.mode() == Mod::Wrap) {
@@ -250,7 +251,7 @@ Number shift(FunctionLowering& f, const Form& form, IsaOperand a, IsaOperand b, 
   return {low, shiftLeft(f, a, by, wide[1]), wide[1]};
 }
 
-/// The operation with c that follows.
+/// The second operation, with c.
 void second(FunctionLowering& f, const Form& form, IsaOperand d, IsaOperand result, IsaOperand c, bool isSignedD) {
   if (form.action() == Mod::Add)
     f.emit(IsaOp::IADD3, {d, kNone, kNone, result, c, IsaOperand::rz()});
@@ -263,9 +264,9 @@ bool isComparison(Op op) {
 }
 
 struct Types {
-  bool d, a, b; ///< signed?
+  bool d, a, b; ///< whether signed
 };
-/// Comparisons have no type of the result, which is unsigned.
+/// Comparisons have no result type; their result is unsigned.
 Types typesOf(const Form& form) {
   if (isComparison(form.op)) return {false, isSigned(form.type(0)), isSigned(form.type(1))};
   return {isSigned(form.type(0)), isSigned(form.type(1)), isSigned(form.type(2))};
@@ -276,14 +277,14 @@ std::vector<unsigned> digitsOf(const Operand& operand, unsigned lanes) {
   if (!operand.is(OperandKind::Register) || operand.component() == Component::None) return {};
   if (operand.component() != Component::Bytes && operand.component() != Component::Halves)
     return {partOf(operand).position / (32 / lanes)};
-  // Leading zeros are not kept; a mask has two digits at least.
+  // Leading zeros are not kept; a mask has at least two digits.
   std::vector<unsigned> digits;
   for (std::uint32_t rest = operand.selection(); rest != 0 || digits.size() < 2; rest >>= 4)
     digits.insert(digits.begin(), rest & 15);
   return digits;
 }
 
-/// Which of the parts of {b, a} each lane takes.
+/// The part of {b, a} that each lane takes.
 std::array<unsigned, 4> selectLanes(const Operand& operand, unsigned lanes, unsigned first) {
   std::vector<unsigned> digits = digitsOf(operand, lanes);
   std::array<unsigned, 4> selected{};
@@ -295,7 +296,7 @@ std::array<unsigned, 4> selectLanes(const Operand& operand, unsigned lanes, unsi
   return selected;
 }
 
-/// vabsdiff4 of whole words of one type is an instruction, of most chips.
+/// vabsdiff4 of whole words of one type is one instruction on most chips.
 bool isInstruction(const FunctionLowering& f, std::span<const Operand> ops, const Form& form) {
   bool is = isa::isListedFor(f.target(), IsaOp::VABSDIFF4) && form.op == Op::Vabsdiff4 && !form.sat() &&
             form.type(1) == form.type(2);
@@ -348,7 +349,7 @@ void lowerVideoMad(FunctionLowering& f, const Instruction& i, const Form& form) 
     n = {ori::component(low, 0), ori::component(low, 1)};
     n.push_back(is.a ? signOf(f, n[1]) : IsaOperand::rz());
   } else {
-    // As an unsigned number a negative one is too large by 2^32.
+    // The unsigned value of a negative number is too large by 2^32.
     const IsaOperand low = product(a, b, isa::IntType::U32), excess = f.newR();
     f.emit(IsaOp::LOP3, {kNone, excess, signOf(f, is.a ? a : b), is.a ? b : a, IsaOperand::rz(), f.imm(0xc0), kFalse});
     const IsaOperand high = f.newR();
@@ -398,7 +399,7 @@ void lowerVideoLanes(FunctionLowering& f, const Instruction& i, const Form& form
       f.emit(IsaOp::IADD3, {total, kNone, kNone, result, value, IsaOperand::rz()});
       result = total;
     } else {
-      // The first lane's higher bits are written over by the others.
+      // The other lanes overwrite the first lane's higher bits.
       result = result.isNone() ? value : insert(f, result, value, {k * bits, bits});
     }
   }

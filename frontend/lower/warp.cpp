@@ -12,9 +12,9 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-/// What all operations here have in common: under a guard they are branched around, since the lanes that take part must
-/// be together, and then the lanes of the mask come together. Without a mask (older PTX without `.sync`) the lanes that
-/// are active take part, as in ptxas' code.
+/// Common to all operations here: a guarded operation is branched around, because the participating lanes must be
+/// converged. Then the lanes of the mask are converged. Without a mask (older PTX without `.sync`) the active lanes
+/// participate, as in ptxas' code.
 class WarpRegion {
  public:
   WarpRegion(FunctionLowering& f, const Operand* mask, bool exclusive) : f_(f), join_(f.beginUnguarded()) {
@@ -29,7 +29,7 @@ class WarpRegion {
   ori::Block* join_;
 };
 
-/// Where the first of `d|p` goes, as one register.
+/// The destination d of `d|p`, as one register.
 IsaOperand firstOf(FunctionLowering& f, const Operand& pair) {
   if (!pair.is(OperandKind::Pair)) return f.dest(pair);
   return pair.registerId() == RegisterId::None ? IsaOperand::rz() : f.dest(Operand::reg(pair.registerId()));
@@ -48,7 +48,7 @@ void lowerShfl(FunctionLowering& f, const Instruction& i, const Form& form) {
                              : form.mode() == Mod::Bfly ? isa::ShflMode::BFLY
                                                         : isa::ShflMode::IDX;
   WarpRegion region(f, form.has(Mod::Sync) ? &ops[4] : nullptr, false);
-  // Only these bits of lane and clamp count, and immediates have no room for others.
+  // Only these bits of lane and clamp are significant, and immediates have no room for others.
   auto limited = [&](const Operand& o, std::uint32_t mask) {
     const Value v = f.source(o, Type::B32);
     return v.isConstant() ? f.imm(v.bits() & mask) : v.word(0);

@@ -1,7 +1,7 @@
-// wgmma: products of a warp group on matrices in shared memory. They run on while the warp does. Up to allocation, the
-// sum is taken to be there at once; what is done about that stands in regalloc/products.h. The old sum is an operand of
-// its own, which the allocator puts where the new one is. A group ends with a product of nothing, as in ptxas' code
-// where a group has no other.
+// wgmma: products of a warp group on matrices in shared memory. They execute asynchronously. Up to allocation, the sum
+// is assumed to be available at once; regalloc/products.h corrects that. The old sum is a separate operand, which the
+// allocator assigns to the registers of the new one. A group ends with an empty product, as in ptxas' code for a group
+// that has no other.
 
 #include "frontend/lower/families.h"
 #include "frontend/lower/matrix_parts.h"
@@ -16,17 +16,17 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-/// What counts products (gsb0), and what does not.
+/// The counter of products (gsb0), and the value for none.
 constexpr std::int32_t kGroup = 0, kNoGroup = 7;
 
-/// Which instruction makes a product, with its modifiers. The rows with A in registers follow those with A in memory.
+/// The instruction of a product, with its modifiers. The rows with A in registers follow those with A in memory.
 struct Product {
   IsaOp op;
   std::vector<ModValue> mods;
   bool hasLanes = false, canNegate = false, canTranspose = false;
 };
 
-/// Products of integers and bits have these numbers of columns only.
+/// Products of integers and bits exist only for these numbers of columns.
 std::optional<int> integerColumns(unsigned n) {
   static constexpr std::array<unsigned, 18> kColumns{8,   16,  24,  32,  48,  64,  80,  96,  112,
                                                      128, 144, 160, 176, 192, 208, 224, 240, 256};
@@ -96,7 +96,7 @@ std::span<const Operand> elementsOf(FunctionLowering& f, const Operand& operand)
   return operand.is(OperandKind::Vector) ? f.parts(operand) : std::span(&operand, 1);
 }
 
-/// A word that is the same in all lanes, as the manual demands of descriptors.
+/// A word that is uniform, as the manual requires of descriptors.
 void toUniform(FunctionLowering& f, IsaOperand uniform, const Value& word) {
   if (word.isConstant())
     f.emit(IsaOp::UMOV, {uniform, IsaOperand::immediate(static_cast<std::int32_t>(word.bits()))});
@@ -104,7 +104,7 @@ void toUniform(FunctionLowering& f, IsaOperand uniform, const Value& word) {
     f.emit(IsaOp::R2UR, {IsaOperand::pt(), uniform, word.word(0)});
 }
 
-/// A predicate that is the same in all lanes.
+/// A predicate that is uniform.
 IsaOperand toUniform(FunctionLowering& f, IsaOperand predicate) {
   const IsaOperand word = f.newR(), uniform = f.out().use(f.out().newVReg(File::UR)),
                    made = f.out().use(f.out().newVReg(File::UP)), always = IsaOperand::zero(File::UP);
@@ -121,7 +121,7 @@ void lowerWgmma(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const bool isSparse = form.get(Slot::Sparsity) != Mod::None;
   std::optional<Product> product = productOf(form);
-  const std::size_t first = isSparse ? 5 : 3; // of the operands behind the matrices
+  const std::size_t first = isSparse ? 5 : 3; // index of the first operand after the matrices
   if (!product || ops.size() <= first) {
     f.unsupported(std::string(f.opcodeText()));
     return;
@@ -150,7 +150,7 @@ void lowerWgmma(FunctionLowering& f, const Instruction& i, const Form& form) {
     for (unsigned k = 0; k < parts.size(); ++k)
       f.copy(ori::component(left, k), f.source(parts[k], Type::B32));
     for (unsigned w = 0; w < 2; ++w)
-      toUniform(f, ori::component(descriptors, w), Value::constant(0, 1)); // nobody reads it
+      toUniform(f, ori::component(descriptors, w), Value::constant(0, 1)); // unused
   }
   describe(ops[2], 2);
   IsaOperand places;

@@ -4,8 +4,8 @@
 
 namespace orias::ptx {
 
-/// The generic address, a pair of registers, of an address in the space of parameters, of constants, of shared or of
-/// local memory, of one or two words.
+/// Converts an address of one or two words in the space of parameters, constants, shared or local memory to a generic
+/// address, a register pair.
 isa::Operand genericAddress(FunctionLowering& f, StateSpace space, isa::Operand address);
 
 } // namespace orias::ptx

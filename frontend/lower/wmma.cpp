@@ -1,7 +1,7 @@
-// wmma: matrices as values of a warp. PTX leaves open which lane holds which element; here they lie as in the fragments
-// of mma, so that a product is one or two of the machine's, and loads and stores are plain ones. A product of 8 rows is
-// computed transposed, because the machine's left operand has 16. Fragments of f16 have more registers than that takes:
-// the rest repeat the first.
+// wmma: matrices as values of a warp. PTX leaves the assignment of elements to lanes open. Here it is that of mma's
+// fragments, so a product is one or two hardware products, and loads and stores are plain. A product of 8 rows is
+// computed transposed, because the hardware's left operand has 16 rows. PTX fragments of f16 have more registers than
+// necessary: the rest repeat the first.
 
 #include "frontend/lower/families.h"
 #include "frontend/lower/matrix_parts.h"
@@ -21,26 +21,26 @@ namespace {
 
 enum class Part { A, B, Sum };
 
-/// How a matrix lies in the registers of the lanes. Lane 4 g + t: one coordinate of an element is counted by g, the
-/// other, along which neighbours share a register, by t.
+/// The layout of a matrix in the registers of the lanes. In lane 4 g + t, g gives one coordinate of an element, and t
+/// the other, along which neighbors share a register.
 class Fragment {
  public:
   Fragment(Part part, Type element, MatrixShape shape) : part_(part), bits_(bitWidth(element)), shape_(shape) {}
 
-  /// 8 x 8 sums: one product, whose operands are not exchanged.
+  /// 8 x 8 sums: one product with its operands in order.
   bool isSmall() const { return shape_.m == 8 && shape_.n == 8; }
   bool isTransposed() const { return shape_.m == 8 && !isSmall(); }
   bool isLeft() const { return part_ == (isTransposed() ? Part::B : Part::A); }
-  /// Is g the row? Then t is the column.
+  /// Whether g is the row and t the column.
   bool groupIsRow() const { return part_ == Part::A || (part_ == Part::Sum && !isTransposed()); }
   unsigned elementBits() const { return bits_; }
-  /// Smaller ones are counted in bytes, too, by whoever steps over whole rows of them.
+  /// For smaller elements the unit is a byte, also in steps over whole rows.
   unsigned elementBytes() const { return std::max(1u, bits_ / 8); }
   unsigned laneBytes() const { return perLane() * bits_ / 8; }
   /// Elements next to each other in one unit: a register, or a pair for f64.
   unsigned perUnit() const { return bits_ >= 32 ? 1 : 32 / bits_; }
   unsigned wordsPerUnit() const { return bits_ == 64 ? 2 : 1; }
-  /// Neighbours that a lane holds along t, over which it steps to the next lane's.
+  /// Consecutive elements that a lane holds along t. The next lane's elements follow.
   unsigned perLane() const { return part_ == Part::Sum ? 2 : perUnit(); }
   /// Tiles of 16 along g for the left operand and sums, of 8 for the right one.
   unsigned tiles() const {
@@ -56,7 +56,7 @@ class Fragment {
   unsigned rows() const { return part_ == Part::B ? shape_.k : shape_.m; }
   unsigned columns() const { return part_ == Part::A ? shape_.k : shape_.n; }
 
-  /// Where unit `u` begins, besides what the lane adds.
+  /// The start of unit `u`, without the lane's offset.
   struct Place {
     unsigned g, t;
   };
@@ -64,7 +64,7 @@ class Fragment {
     const unsigned tile = u / unitsPerTile(), w = u % unitsPerTile();
     if (isSmall()) return {0, part_ == Part::Sum ? w : 0};
     if (part_ == Part::Sum) {
-      // Rows g and g + 8, neighbours along t. Tiles follow one another along t for 16 x 16, else along g.
+      // Rows g and g + 8, neighbors along t. For 16 x 16, tiles are consecutive along t, else along g.
       const unsigned along = w * perUnit();
       const bool tilesAlongT = shape_.m == 16 && shape_.n == 16;
       return {8 * (along / 2) + (tilesAlongT ? 0 : 16 * tile), along % 2 + (tilesAlongT ? 8 * tile : 0)};
@@ -116,7 +116,7 @@ class Walker {
            {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, 1}});
     f.emit(IsaOp::LOP3,
            {IsaOperand::pt(), inGroup, id, f.imm(3), IsaOperand::rz(), f.imm(0xc0), IsaOperand::pt().notted()});
-    // bytes = strided * stride * size + neighbours * size
+    // bytes = strided * stride * size + neighbors * size
     const IsaOperand near = f.newR(), product = f.newR();
     const unsigned groupStep = bytes_, laneStep = fragment.laneBytes();
     const ModValue isUnsigned{IsaMod::Type, isa::IntType::U32};
@@ -141,10 +141,10 @@ class Walker {
     }
   }
 
-  /// Do neighbours along t lie next to each other?
+  /// Whether neighbors along t are contiguous.
   bool isContiguous() const { return groupStrides_; }
 
-  /// The element `extra` further along t than the place.
+  /// The element `extra` positions further along t.
   struct At {
     IsaOperand base;
     IsaOperand offset;
@@ -178,8 +178,8 @@ class Walker {
               {f_.globalDescriptor(), at.base, IsaOperand(), at.offset, data}, {mod});
   }
 
-  /// Do two neighbours that begin at an even place lie at a multiple of their size? PTX asks for aligned matrices and
-  /// strides; in shared memory phase 41b finds out.
+  /// Whether two neighbors that begin at an even position are aligned to their combined size. PTX requires aligned
+  /// matrices and strides; for shared memory phase 41b determines it.
   bool alignsPairs() const { return !isNarrow_ && groupStrides_ && (!stride_.isConstant() || stride_.bits() % 2 == 0); }
 
  private:
@@ -200,7 +200,7 @@ class Walker {
   StateSpace space_;
   bool isNarrow_;
   unsigned bytes_;
-  bool groupStrides_; ///< g steps over whole rows (columns), t over neighbours; or the other way round
+  bool groupStrides_; ///< g steps over whole rows (columns), t over neighbors; or vice versa
   Value stride_;
   IsaOperand base_;
   std::int64_t offset_ = 0;
@@ -211,7 +211,7 @@ Part partOf(const Form& form) {
   return form.get(Slot::Part) == Mod::A ? Part::A : form.get(Slot::Part) == Mod::B ? Part::B : Part::Sum;
 }
 
-/// What load and store need; none, and said, where the form is not known.
+/// The fragment of a load or store. Returns nothing, and reports an error, if the form is not supported.
 std::optional<Fragment> fragmentOf(FunctionLowering& f, const Form& form) {
   const bool isKnown =
       isSupported(form.type()) &&
@@ -224,7 +224,7 @@ std::optional<Fragment> fragmentOf(FunctionLowering& f, const Form& form) {
   return Fragment(partOf(form), form.type(), form.shape);
 }
 
-/// In elements; in bytes where an element is less than one.
+/// The stride in elements; in bytes if elements are smaller than a byte.
 Value strideOf(FunctionLowering& f, std::span<const Operand> ops, const Form& form, const Fragment& fragment) {
   const unsigned perByte = std::max(1u, 8 / fragment.elementBits());
   if (ops.size() <= 2)
@@ -248,7 +248,7 @@ MemSize sizeOf(unsigned bytes) {
   }
 }
 
-/// Units `u` and the next are neighbours of 32 bits that one access takes.
+/// Whether `u` and the next unit are 32-bit neighbors that one access can cover.
 bool isPair(const Walker& walker, const Fragment& fragment, unsigned u) {
   if (fragment.elementBits() != 32 || !walker.alignsPairs() || u + 1 >= fragment.units()) return false;
   const Fragment::Place first = fragment.place(u), second = fragment.place(u + 1);
@@ -259,7 +259,7 @@ void wholeWarp(FunctionLowering& f) {
   synchronizeWarp(f, Value::constant(0xffffffffu, 1), false);
 }
 
-/// Elements of less than 32 bits as one word, the first one lowest.
+/// Packs elements of less than 32 bits into one word, the first one lowest.
 IsaOperand packed(FunctionLowering& f, std::span<const IsaOperand> in) {
   const auto pair = [&](IsaOperand a, IsaOperand b, std::int64_t selector) {
     const IsaOperand d = f.newR();
@@ -353,7 +353,7 @@ void lowerWmmaStore(FunctionLowering& f, const Instruction& i, const Form& form)
 
 namespace {
 
-/// Halves as f32, in twice as many registers, and back.
+/// Converts halves to f32, in twice as many registers, and back.
 IsaOperand singlesOf(FunctionLowering& f, IsaOperand halves) {
   const IsaOperand r = f.newR(2 * halves.width);
   for (unsigned w = 0; w < halves.width; ++w)
@@ -368,7 +368,7 @@ IsaOperand halvesOf(FunctionLowering& f, IsaOperand singles) {
   return r;
 }
 
-/// Elements of four bits or one: the fragments are those of mma, one register of each factor.
+/// Four-bit or one-bit elements: the fragments are those of mma, one register of each factor.
 void lowerNarrow(FunctionLowering& f, std::span<const Operand> ops, const Form& form) {
   ori::Block* join = f.beginUnguarded();
   wholeWarp(f);
@@ -399,7 +399,7 @@ void lowerWmmaMma(FunctionLowering& f, const Instruction& i, const Form& form) {
   const bool isShort = form.typeCount() == 2; // D and C: A and B are f16
   const Type typeD = form.type(0), typeC = isShort ? form.type(1) : form.type(3),
              typeA = isShort ? Type::F16 : form.type(1);
-  // Of f16 and f32 the sum is made in f32.
+  // A mix of f16 and f32 accumulates in f32.
   const bool isMixed = (typeC == Type::F16 && typeD == Type::F32) || (typeC == Type::F32 && typeD == Type::F16);
   const Type typeSum = isMixed ? Type::F32 : typeD;
   if (!isSupported(typeA) || (typeC != typeD && !isMixed) ||
