@@ -22,32 +22,33 @@ using ori::Instr;
 
 namespace {
 
-/// A group ends when its accesses are further apart than this, or more: values would wait in registers too long.
+/// A group ends when its accesses are at least this far apart: values would wait in registers too long.
 constexpr unsigned kFarthest = 512;
 constexpr std::size_t kMostMembers = 256;
-/// Groups that grow at the same time; the oldest ends when there are more.
+/// The most open groups; with more, the oldest ends.
 constexpr std::size_t kMostGroups = 16;
 
 constexpr unsigned kWidest = 16; // bytes
 
-/// Live registers that a function may have however few it had: 40 warps of 64 still run, and wide accesses bring more.
+/// A function may have this many live registers even if it had fewer before: 40 warps of 64 still run, and wide
+/// accesses gain more.
 constexpr unsigned kCheap = 44;
 
 struct Member {
   Instr* instr;
   MemoryAccess access;
-  unsigned at; ///< where it stands in the block, from 1
+  unsigned at; ///< position in the block, from 1
 };
 
-/// Accesses of one block to the same base that may become one where the first (loads) or the last (stores) stands.
+/// Accesses of one block to the same base that may be merged at the first of them (loads) or the last (stores).
 struct Group {
   std::vector<Member> members; // in program order
-  unsigned firstAt = 0;        // where the first stands in the block
+  unsigned firstAt = 0;        // position of the first in the block
 };
 
 constexpr unsigned kWord = 4; // bytes
 
-/// A loaded value, or a stored one of a whole number of words; an address that is exact, and no order.
+/// Whether the access can be merged: a load, or a store of whole words, with an exact address and without ordering.
 bool isCandidate(const ori::Function& function, const Instr& instr, const MemoryAccess& access) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (instr.isGuarded() || access.isOrdered || !access.isExact || access.bytes >= kWidest ||
@@ -78,7 +79,7 @@ class Vectorizer {
   }
 
  private:
-  /// What a whole function's snapshots say; made when the first group asks.
+  /// Analyses of the whole function, made for the first group that needs them.
   struct Facts {
     explicit Facts(const ori::Function& function)
         : alignment(function), liveness(function.analyses().liveness()), pressure(function.analyses().pressure()),
@@ -86,8 +87,7 @@ class Vectorizer {
     Alignment alignment;
     const ori::Liveness& liveness;
     const ori::RegisterPressure& pressure;
-    std::vector<std::vector<unsigned>>
-        live; ///< by block, of those that were asked for: registers before an instruction
+    std::vector<std::vector<unsigned>> live; ///< by block, computed on demand: live registers before an instruction
   };
 
   void visit(const ori::Block& block) {
@@ -105,7 +105,7 @@ class Vectorizer {
       }
       const MemoryAccess access = accessOf(instr);
       const bool isWanted = isCandidate(function_, instr, access);
-      // Nothing moves over an access that is ordered, or that the table does not explain.
+      // Nothing moves over an access that is ordered, or that the instruction table does not describe.
       if (!isWanted && (access.isOrdered || !access.isExact || row.has(Flag::Convergent))) {
         endAll();
         return;
@@ -129,14 +129,14 @@ class Vectorizer {
     }
   }
 
-  /// Does another access of the block show that this address is a multiple of `wanted` bytes?
+  /// Whether another access of the block shows that this address is a multiple of `wanted` bytes.
   bool isShownAligned(const MemoryAccess& access, unsigned wanted) const {
     return std::any_of(aligned_.begin(), aligned_.end(), [&](const MemoryAccess& other) {
       return other.bytes >= wanted && (access.offset - other.offset) % wanted == 0 && haveSameBases(access, other);
     });
   }
 
-  /// Stores wait for the last of their group: not over an access that they must come before.
+  /// Stores move to the last of their group. Ends the groups with stores that must precede this access.
   void endStoresBefore(const MemoryAccess& access) {
     endWhere([&](const Group& group) {
       return group.members.front().access.isStore &&
@@ -166,16 +166,17 @@ class Vectorizer {
     group->members.push_back({&instr, access, at_});
   }
 
-  /// A load runs where the first of its group does: not before a store that it must come behind.
+  /// Whether the access may join. A load moves to the first of its group, which must not precede a store that it
+  /// depends on.
   bool mayJoin(const Group& group, const MemoryAccess& access) const {
     if (at_ - group.firstAt > kFarthest || group.members.size() >= kMostMembers) return false;
-    if (access.isStore) return true; // endStoresBefore has looked
+    if (access.isStore) return true; // checked by endStoresBefore
     return std::none_of(stores_.rbegin(), stores_.rend(), [&](const Store& store) {
       return store.at > group.firstAt && mustStayInOrder(store.access, access, haveSameBases(store.access, access));
     });
   }
 
-  /// The same instruction but for the value and the offset: the same bases, size and modifiers.
+  /// Whether both are the same instruction except for value and offset: the same bases, size and modifiers.
   static bool isAlike(const Instr& a, const Instr& b) {
     if (a.op != b.op || a.mods != b.mods || a.operandCount != b.operandCount) return false;
     const isa::InstrDesc& row = isa::desc(a.op);
@@ -187,7 +188,7 @@ class Vectorizer {
     return true;
   }
 
-  /// The same registers of the same version: nothing between them defines one again, as each has one definition.
+  /// Whether the base registers are the same. Each has one definition, so they do not change in between.
   bool haveSameBases(const MemoryAccess& a, const MemoryAccess& b) const {
     const auto isSame = [&](const Operand& x, const Operand& y) {
       if (x.isNone() || y.isNone()) return x == y;
@@ -209,7 +210,7 @@ class Vectorizer {
     stores_.clear();
   }
 
-  /// Finds the runs of neighbours in a group and makes one access of each.
+  /// Finds the sequences of adjacent members in a group and merges each into one access.
   void end(Group& group) {
     if (group.members.size() < 2) return;
     std::vector<Member> members = group.members;
@@ -256,7 +257,7 @@ class Vectorizer {
       context_.remarks.refused(&model, "not vectorized: register pressure is too high", words);
       return false;
     }
-    // In program order: members of the group are.
+    // Members of a group are in program order.
     Instr* place = nullptr;
     for (const Member& m : group.members) {
       const bool isOurs = std::any_of(run.begin(), run.end(), [&](const Member& r) { return r.instr == m.instr; });
@@ -317,7 +318,7 @@ class Vectorizer {
       b.copy(ori::component(to, at + k, 1), Operand::rz());
   }
 
-  /// Where the load was, takes its bytes out of the word, and extends them as the load did.
+  /// At the load's position, extracts its bytes from the word and extends them as the load did.
   void extract(Instr& load, const Operand& result, const Operand& word, unsigned at, const MemoryAccess& access) {
     const auto size = isa::modAs<isa::MemSize>(load, Mod::Size);
     const bool isSigned = size == isa::MemSize::S8 || size == isa::MemSize::S16;
@@ -337,8 +338,8 @@ class Vectorizer {
                                                   : isa::MemSize::B128);
   }
 
-  /// Loaded values are in registers from the first access on, stored ones up to the last. May they be, with as many
-  /// warps as before?
+  /// Loaded values are in registers from the first access on, stored ones up to the last. Returns whether as many warps
+  /// as before fit with that.
   bool hasRoom(ori::BlockId block, std::span<const Member> run) {
     constexpr auto kFile = static_cast<unsigned>(File::R);
     const unsigned limit = registersUpToCliff(function_, std::max(facts().pressure.maximum()[kFile], kCheap), context_);
@@ -361,7 +362,7 @@ class Vectorizer {
     return true;
   }
 
-  /// Live registers in front of each instruction of the block as it was, and what this phase has added.
+  /// Live registers before each instruction of the original block, plus those that this phase has added.
   std::vector<unsigned>& liveIn(ori::BlockId block) {
     std::vector<unsigned>& live = facts().live[block];
     if (live.empty())
@@ -383,7 +384,7 @@ class Vectorizer {
   ori::Function& function_;
   PhaseContext& context_;
   std::optional<Facts> facts_;
-  std::vector<Group> groups_;         // of the block at hand, the oldest first
+  std::vector<Group> groups_;         // of the current block, the oldest first
   std::vector<Store> stores_;         // since the last fence
   std::vector<MemoryAccess> aligned_; // in this block
   unsigned at_ = 0;
@@ -392,12 +393,11 @@ class Vectorizer {
 
 } // namespace
 
-/// Phase 41b. Loads and stores of adjacent words become one of 8 or 16 bytes; loads of adjacent bytes or halves become
-/// one of 4, 8 or 16 bytes and permutes, which later phases put into arithmetic on halves. The address must be known to
-/// be aligned: by shifts and products, the layout of shared memory, the frame, or a wide access to the same base in the
-/// block. Loads move to the first of them, stores
-/// to the last, never over a barrier, an ordered access, or one that may touch the same bytes. No byte is touched that
-/// was not before.
+/// Phase 41b. Merges loads and stores of adjacent words into one of 8 or 16 bytes. Merges loads of adjacent bytes or
+/// halves into one of 4, 8 or 16 bytes and permutes, which later phases fold into half-precision arithmetic. The
+/// address must be known to be aligned: by shifts and products, the layout of shared memory, the frame, or a wide
+/// access to the same base in the block. Loads move to the first of them, stores to the last, never over a barrier, an
+/// ordered access, or one that may touch the same bytes. No additional bytes are accessed.
 bool vectorization(ori::Function& function, PhaseContext& context) {
   return function.ssa && Vectorizer(function, context).run();
 }

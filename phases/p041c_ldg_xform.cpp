@@ -21,7 +21,7 @@ using ori::Instr;
 
 namespace {
 
-/// What an address in global memory is computed from.
+/// A source from which a global address is computed.
 struct Root {
   enum class Kind : std::uint8_t { Unknown, Parameter, Symbol } kind = Kind::Unknown;
   std::uint32_t number = 0; ///< offset in the constant bank, or symbol
@@ -60,7 +60,7 @@ class ReadOnlyLoads {
   }
 
  private:
-  /// Collects loads and stores of global memory; returns why others might write what the kernel reads, or null.
+  /// Collects loads and stores of global memory. Returns why others might write memory that the kernel reads, or null.
   const char* findStores() {
     const char* why = function_.isKernel() ? nullptr : "a caller may write it";
     for (ori::Block* block : function_.layout())
@@ -92,7 +92,7 @@ class ReadOnlyLoads {
     return std::ranges::any_of(a, [&](const Root& x) {
       return std::ranges::any_of(b, [&](const Root& y) {
         if (x == kUnknownRoot || y == kUnknownRoot || x == y) return true;
-        // What a parameter points to may be a variable of the module.
+        // A parameter may point to a variable of the module.
         const bool areVariables = x.kind == Root::Kind::Symbol && y.kind == Root::Kind::Symbol;
         return !areVariables && !assumesNoalias_;
       });
@@ -110,7 +110,7 @@ class ReadOnlyLoads {
     return roots;
   }
 
-  /// Adds what the pair is computed from; nothing for a number.
+  /// Adds the roots that the pair is computed from; a number adds none.
   void collect(const Operand& pair, Roots& roots, unsigned& steps) {
     constexpr unsigned kMostSteps = 64;
     if (pair.isImm() || pair.isZeroReg()) return;
@@ -121,7 +121,7 @@ class ReadOnlyLoads {
       roots.insert(kUnknownRoot);
       return;
     }
-    // 32 bits, or the sign of 32 bits, above: a number.
+    // A 32-bit number, extended by zeros or its sign.
     if (high.instr != low.instr && high.instr && isExtension(*high.instr, high)) return;
     Instr& made = *low.instr;
     if (high.instr != &made && made.op != Op::PHI && !isa::desc(made.op).has(Flag::Copy)) {
@@ -133,7 +133,7 @@ class ReadOnlyLoads {
       Roots left, right;
       collect(made.op_(1).value(), left, steps);
       collect(made.op_(2).value(), right, steps);
-      // Which of two is the address, and which the index?
+      // With two roots it is unknown which is the address and which the index.
       if (!left.empty() && !right.empty()) roots.insert(kUnknownRoot);
       roots.insert(left.begin(), left.end());
       roots.insert(right.begin(), right.end());
@@ -162,7 +162,7 @@ class ReadOnlyLoads {
     roots.insert(kUnknownRoot);
   }
 
-  /// The upper word of a number of 32 bits: zero, or its sign.
+  /// Whether the word is the upper word of an extended 32-bit number: zero, or its sign.
   bool isExtension(const Instr& high, const Definition& def) const {
     constexpr std::uint32_t kSignShift = 31;
     if (high.op == Op::SHF) return high.op_(1).isZeroReg() && rw_.constantOf(high.op_(2).value()) == kSignShift;
@@ -190,11 +190,11 @@ class ReadOnlyLoads {
 
 } // namespace
 
-/// Phase 41c, the "ldgxform" of the literature: loads of global memory that no store of the kernel may touch go through
-/// the cache of read-only data (LDG.E.CONSTANT), and later phases move them like constants. The memory model of PTX
-/// allows that where nothing in the kernel makes others' stores visible: without fences, and ordered accesses, a store
-/// elsewhere would be a race. Two variables of the module are apart; what parameters point to is apart by knob
-/// AssumeNoalias only.
+/// Phase 41c, the "ldgxform" of the literature. Global loads that no store of the kernel may alias use the read-only
+/// data cache (LDG.E.CONSTANT), and later phases move them like constants. The PTX memory model allows this where
+/// nothing in the kernel makes others' stores visible: without fences and ordered accesses, a store elsewhere would be
+/// a race. Two different module variables do not alias. Parameters are assumed not to alias only with knob
+/// AssumeNoalias.
 bool ldgXform(ori::Function& function, PhaseContext& context) {
   return ReadOnlyLoads(function, context).run();
 }

@@ -57,20 +57,20 @@ class Combiner {
   }
 
  private:
-  /// The lane that acts for all that run an atomic operation, and what more than one operation may want to know about
-  /// the lanes.
+  /// The lane that acts for all lanes that run an atomic operation, and facts about these lanes that several operations
+  /// may use.
   struct Leader {
     ori::BlockId block = ori::kNoId;
     Operand runs;     ///< the guard of the operation
-    Operand isLeader; ///< true in the lane that acts for all
+    Operand isLeader; ///< true in the elected lane
     Operand lane;     ///< UR: its number
     Operand mask;     ///< UR: the lanes that run the operation
-    Operand count;    ///< UR: how many they are; None while nobody has asked
-    Operand rank;     ///< how many of them have a lower number; None while nobody has asked
+    Operand count;    ///< UR: how many they are; None until needed
+    Operand rank;     ///< how many of them have a lower number; None until needed
   };
 
-  /// The instruction that brings back nothing, put in the place of one whose results nobody reads; null where that is
-  /// not so. Lanes need not wait for it. An acquire does: what drops old lines of L1 must not overtake it.
+  /// Replaces an atomic whose results are unused by the instruction that returns nothing; null where a result is used.
+  /// Lanes need not wait for that one. An acquire must wait: the L1 invalidation must not overtake it.
   ori::Instr* withoutResult(ori::Instr& atomic) {
     const Op op = atomic.op == Op::ATOMG ? Op::REDG : atomic.op == Op::ATOMG_FLOAT ? Op::REDG_FLOAT : Op::NOP;
     if (op == Op::NOP) return nullptr;
@@ -129,7 +129,7 @@ class Combiner {
     return true;
   }
 
-  /// Why the lanes of a warp cannot act as one; null if they can.
+  /// Why the lanes of a warp cannot be combined; null if they can.
   const char* whyNotTogether(const ori::Instr& atomic, unsigned address) const {
     const Operand guard = atomic.guard().value();
     if (atomic.isGuarded() && (!guard.isReg(File::P) || guard.isZeroReg())) return "its guard is uniform";
@@ -138,7 +138,7 @@ class Combiner {
     return divergence_.isUniform(atomic.op_(address)) ? nullptr : "its address is divergent";
   }
 
-  /// Additions of f32. The sum is rounded in another order than the hardware's, which the program must allow.
+  /// Combines additions of f32. The sum is rounded in another order than the hardware's, which the program must allow.
   bool combineFloats(ori::Instr& atomic) {
     const isa::InstrDesc& row = isa::desc(atomic.op);
     const auto data = static_cast<unsigned>(row.slotIndex("Rb")), address = static_cast<unsigned>(row.slotIndex("Ra"));
@@ -171,7 +171,7 @@ class Combiner {
     return true;
   }
 
-  /// The sum over all lanes by a butterfly of shuffles, which a whole warp can do. Lanes of a part of a warp add their
+  /// Sums over all lanes by a butterfly of shuffles, which requires a whole warp. In a partial warp, lanes add their
   /// own values.
   void addFloats(ori::Builder& b, ori::Instr& atomic, unsigned data, const Operand& value) {
     constexpr std::int32_t kNoAddend = std::numeric_limits<std::int32_t>::min(); // -0.0
@@ -204,15 +204,15 @@ class Combiner {
     function_.setGuard(&atomic, acts);
   }
 
-  /// Of generic addresses, somebody reads whether the operation was possible there, and does something else if not.
+  /// Whether a generic atomic has a used predicate result, which tells if the operation was possible at the address.
   bool answersByPredicate(const ori::Instr& atomic) const {
     return std::any_of(atomic.ops().begin(), atomic.ops().end(), [&](const ori::Operand& o) {
       return o.isDef && o.isReg(File::P) && o.isVirtual() && function_.hasUses(o.reg);
     });
   }
 
-  /// At this instruction lanes wait for lanes of other paths, or leave for good: who runs behind it together is not who
-  /// ran in front of it.
+  /// Whether lanes wait here for lanes of other paths, or exit: the set of active lanes may differ before and after the
+  /// instruction.
   static bool mayMeetOthers(const ori::Instr& instr) {
     const isa::InstrDesc& row = isa::desc(instr.op);
     return regalloc::isCall(instr) || (row.has(isa::Flag::Convergent) && row.has(isa::Flag::Fence));
@@ -235,8 +235,8 @@ class Combiner {
     ++emitted_;
   }
 
-  /// Lanes that come to a block together stay together in it up to the next barrier, so one election serves all that
-  /// stands there under one guard. At a barrier the warp gathers again after lanes have left a spin loop one by one.
+  /// Lanes that enter a block together stay together up to the next barrier, so one election serves all atomics there
+  /// under one guard. At a barrier the warp reconverges after lanes have left a spin loop one by one.
   Leader& elect(ori::Builder& b, const ori::Instr& atomic) {
     const Operand runs = atomic.guard().value();
     if (leader_.block == atomic.block->id && leader_.runs == runs) return leader_;
@@ -245,13 +245,13 @@ class Combiner {
     emit(b, Op::VOTEU, {leader_.mask, Operand::zero(File::UP), runs}, {{isa::Mod::VoteMode, isa::VoteMode::ANY}});
     emit(b, Op::UFLO, {leader_.lane, Operand::zero(File::UP), leader_.mask}, {{isa::Mod::Type, isa::IntType::U32}});
     emit(b, Op::S2R, {lane, Operand::immediate(kLaneId)});
-    // Where no lane runs it, there is no lane of that number.
+    // Where no lane runs it, no lane has that number.
     emit(b, Op::ISETP, {leader_.isLeader, Operand::pt(), lane, leader_.lane, Operand::pt()},
          {{isa::Mod::Cmp, isa::ICmp::EQ}, {isa::Mod::Type, isa::IntType::U32}, {isa::Mod::Bool, isa::BoolOp::AND}});
     return leader_;
   }
 
-  /// The lanes' values become one, which one lane brings to memory.
+  /// Reduces the lanes' values to one, for which one lane runs the atomic.
   void reduce(ori::Instr& atomic, unsigned data, Redux reduction, bool isSigned) {
     ori::Builder b = ori::Builder::before(function_, &atomic);
     Leader& leader = elect(b, atomic);
@@ -259,7 +259,7 @@ class Combiner {
     const bool isSame = divergence_.isUniform(value);
     if (isSame && reduction == Redux::Sum) {
       function_.setOperand(&atomic, data, timesLanes(b, leader, value));
-    } else if (!isSame || reduction == Redux::Xor) { // else it is the minimum, the maximum, ... of itself
+    } else if (!isSame || reduction == Redux::Xor) { // else the value itself is the minimum, the maximum, ...
       const Operand all = b.newUR(), held = b.newR();
       const bool hasSign = isSigned && (reduction == Redux::Min || reduction == Redux::Max);
       emit(b, Op::REDUX, {all, contribution(b, atomic, value, reduction, hasSign)},
@@ -270,7 +270,7 @@ class Combiner {
     function_.setGuard(&atomic, leader.isLeader);
   }
 
-  /// What a lane gives to the reduction: its value, or where its guard is false a number that changes nothing.
+  /// A lane's input to the reduction: its value, or the identity element where its guard is false.
   Operand contribution(ori::Builder& b, const ori::Instr& atomic, const Operand& value, Redux reduction,
                        bool isSigned) {
     if (!atomic.isGuarded()) return value;
@@ -291,7 +291,7 @@ class Combiner {
     return 0;
   }
 
-  /// How many lanes run the operation: a uniform register.
+  /// Returns how many lanes run the operation, in a uniform register.
   Operand countOf(ori::Builder& b, Leader& leader) {
     if (leader.count.isNone()) {
       leader.count = b.newUR();
@@ -300,7 +300,7 @@ class Combiner {
     return leader.count;
   }
 
-  /// What all lanes together add when each adds `value`.
+  /// The total that all lanes add when each adds `value`.
   Operand timesLanes(ori::Builder& b, Leader& leader, const Operand& value) {
     const Operand sum = b.newR(value.width);
     multiplyAdd(b, sum, value, countOf(b, leader), Operand::rz(value.width));
@@ -318,7 +318,7 @@ class Combiner {
     emit(b, Op::IMAD, {ori::component(to, 1), ori::component(value, 1), factor, ori::component(product, 1)}, {u32});
   }
 
-  /// Each lane adds the same: one adds for all, and each works out what it would have found.
+  /// Each lane adds the same value: one lane adds for all, and each computes the old value that it would have read.
   void addOnce(ori::Instr& atomic, unsigned data, unsigned result) {
     ori::Builder b = ori::Builder::before(function_, &atomic);
     Leader& leader = elect(b, atomic);
@@ -355,21 +355,21 @@ class Combiner {
   PhaseContext& context_;
   const ori::Cfg& cfg_;
   const ori::Divergence& divergence_;
-  Leader leader_; ///< of the block that the last one combined stands in
+  Leader leader_; ///< of the block of the last combined atomic
   int emitted_ = 0;
 };
 
 } // namespace
 
-/// Phase 44. Atomic operations of all lanes of a warp on one address, in global, generic or shared memory, become one:
-/// the lanes' values are reduced (REDUX; a value that they share is multiplied by their number, or is its own minimum),
-/// an elected lane brings the result to memory, and where the old value is read and all lanes add the same, each lane
-/// works out its own from what that one found. One election serves a block up to the next barrier. What nobody reads is
-/// not brought back (ATOMG becomes REDG), combined or not. Additions of f32, whose rounding depends on their order, are
-/// combined only on request (--optimize-float-atomics). Knobs OptimizeUniformAtomicMode (510) and
-/// GeneralOptimizationGate (487): 0 leaves all as they are.
+/// Phase 44. Combines atomic operations of all lanes of a warp on one address, in global, generic or shared memory. The
+/// lanes' values are reduced (by REDUX; a shared value is multiplied by the number of lanes, or is its own minimum),
+/// and an elected lane performs the atomic. Where the old value is read and all lanes add the same, each lane computes
+/// its own old value from the elected lane's. One election serves a block up to the next barrier. Unused results are
+/// dropped (ATOMG becomes REDG), combined or not. Additions of f32, whose rounding depends on their order, are combined
+/// only on request (--optimize-float-atomics). Knobs OptimizeUniformAtomicMode (510) and GeneralOptimizationGate (487):
+/// 0 disables the phase.
 bool optimizeUniformAtomic(ori::Function& function, PhaseContext& context) {
-  // REDUX came with the chips whose memory instructions take descriptors.
+  // The chips that introduced descriptors for memory instructions also introduced REDUX.
   if (!context.target.has(isa::Capability::MemoryDescriptors) ||
       context.knobs.get(Knob::OptimizeUniformAtomicMode) == 0)
     return false;

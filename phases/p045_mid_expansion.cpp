@@ -19,7 +19,7 @@ namespace {
 
 const Operand kFalse = Operand::pt().notted();
 
-/// The 64-bit sums one term of which is shifted.
+/// The 64-bit sums with one shifted term.
 std::unordered_map<const Instr*, ShiftedSum> shiftedSums(ori::Function& function) {
   std::unordered_map<const Instr*, ShiftedSum> sums;
   const Rewriter rw(function);
@@ -31,13 +31,13 @@ std::unordered_map<const Instr*, ShiftedSum> shiftedSums(ori::Function& function
   return sums;
 }
 
-/// What computes the high half of a product of pairs, up to the carry into its last step: a1 b0, a0 b1 + a1 b0, a0 b0,
-/// and the sum of the words in the middle.
+/// The instructions that compute the high half of a product of pairs, up to the carry into the last step: a1 b0, a0 b1
+/// + a1 b0, a0 b0, and the sum of the words in the middle.
 struct WholeProduct {
   Instr *cross, *middle, *product, *sum;
 };
 
-/// The factor is the word, or the number that the word is.
+/// Whether the factor is the word, or its constant value.
 bool isFactor(const Rewriter& rw, const Operand& factor, const Operand& word) {
   return factor == word || (factor.isImm() && rw.constantOf(factor) == rw.constantOf(word));
 }
@@ -49,18 +49,18 @@ bool isProductOf(const Rewriter& rw, const Instr& instr, const Operand& a, const
   return (isFactor(rw, x, a) && isFactor(rw, y, b)) || (isFactor(rw, x, b) && isFactor(rw, y, a));
 }
 
-/// The words of a * b that the high half of the same product is made of, in the same block.
+/// The intermediate words of the high half of the same product a * b, computed in the same block.
 std::optional<WholeProduct> wholeProduct(const Rewriter& rw, Instr& low) {
   Operand a = low.op_(1).value(), b = low.op_(2).value();
   for (const Operand& o : {a, b})
     if (!o.isReg(isa::File::R) || !o.isVirtual() || !rw.isStable(o) || o.neg()) return std::nullopt;
-  // The products name the words of a number as immediates, and no register.
+  // The products use immediates, not registers, for the words of a number.
   if (rw.constantOf(component(a, 0)) && rw.constantOf(component(a, 1))) std::swap(a, b);
   std::optional<WholeProduct> found;
   rw.function().forEachUse(a.reg, [&](ori::Operand& use) {
     Instr& middle = *use.owner;
     if (found || middle.block != low.block || middle.op != Op::IMAD_WIDE || isUnused(middle.op_(1).value())) return;
-    // Whichever factor is the first.
+    // in either order of the factors
     for (const auto& [x, y] : {std::pair{a, b}, std::pair{b, a}}) {
       if (!isProductOf(rw, middle, component(x, 0), component(y, 1))) continue;
       Instr* cross = rw.producer(middle.op_(4).value(), Op::IMAD_WIDE);
@@ -80,7 +80,7 @@ std::optional<WholeProduct> wholeProduct(const Rewriter& rw, Instr& low) {
   return found;
 }
 
-/// For the instructions that compute the low half.
+/// Maps the instructions that compute a low half to the product.
 std::unordered_map<const Instr*, WholeProduct> wholeProducts(ori::Function& function) {
   std::unordered_map<const Instr*, WholeProduct> wholes;
   if (!function.ssa || !function.everHad(Op::IMUL64)) return wholes;
@@ -95,8 +95,8 @@ std::unordered_map<const Instr*, WholeProduct> wholeProducts(ori::Function& func
   return wholes;
 }
 
-/// Replaces pseudo instructions on pairs by the machine's instructions on their words. The results go to a fresh pair
-/// first where a source may be the destination, since the high word is read after the low one is written.
+/// Replaces pseudo instructions on pairs by the machine's instructions on their words. Where a source may be the
+/// destination, the results go to a fresh pair first, since the high word is read after the low one is written.
 class PairExpander {
  public:
   explicit PairExpander(ori::Function& function)
@@ -123,11 +123,11 @@ class PairExpander {
   }
 
  private:
-  /// A sum with a product that nobody else reads starts from the other term: its low words are added by the first
-  /// multiplication. (Products of 32 bits have been joined before.)
+  /// Fuses a product into the sum that is its only user: the first multiplication adds the low words of the other term.
+  /// (Products of 32 bits have been fused before.)
   void joinProducts() {
     const Rewriter rw(function_);
-    // What the warp multiplies once stays apart from what differs between its lanes.
+    // A uniform product, computed once per warp, is not fused with a divergent term.
     const ori::Divergence& divergence = function_.analyses().divergence();
     for (ori::Block* block : function_.layout())
       for (Instr& sum : *block) {
@@ -155,7 +155,7 @@ class PairExpander {
   }
 
   void finish(Instr* instr, ori::Builder& b, const Operand& result) {
-    // The copy goes away when result and destination can share a register.
+    // The copy is coalesced when result and destination can share a register.
     b.setGuard(instr->guard().value());
     b.emit(Op::COPY, {instr->op_(0).value(), result});
     function_.erase(instr);
@@ -167,14 +167,14 @@ class PairExpander {
     return r;
   }
 
-  /// -a is ~a + 1: the low words take the negation, the high words the inversion and the carry.
+  /// -a is ~a + 1: the low words are negated, the high words inverted and added with carry.
   void expandAdd(Instr* instr) {
     ori::Builder b = ori::Builder::before(function_, instr);
     if (const auto shifted = shifted_.find(instr); shifted != shifted_.end())
       return finish(instr, b, shiftAndAdd(b, shifted->second));
     Operand a = instr->op_(1).value(), c = instr->op_(2).value();
     if (a.neg() && c.neg()) {
-      // The machine negates one of the two.
+      // The machine can negate one of the two.
       Operand t = b.newR(2), carry = b.newP();
       b.emit(Op::IADD3, {component(t, 0), carry, Operand::pt(), Operand::rz(), component(a, 0), Operand::rz()});
       b.emit(Op::IADD3_X, {component(t, 1), Operand::pt(), Operand::pt(), Operand::rz(), inverted(component(a, 1)),
@@ -189,7 +189,7 @@ class PairExpander {
     finish(instr, b, sum);
   }
 
-  /// The low words with a carry, and the high words, for which the shift takes bits of both.
+  /// Adds the low words with a carry, and the high words, whose shift takes bits of both words.
   static Operand shiftAndAdd(ori::Builder& b, const ShiftedSum& s) {
     const Operand sum = b.newR(2), carry = b.newP(), count = Operand::immediate(s.count);
     b.emit(Op::LEA, {component(sum, 0), carry, s.low, component(s.other, 0), count});
@@ -211,8 +211,8 @@ class PairExpander {
     finish(instr, b, result);
   }
 
-  /// The product of which the high half is computed also has the low one: the words are the low word of a0 b0, and the
-  /// sum of its high word with the low word of a1 b0 + a0 b1.
+  /// Uses the intermediate words of the high half for the low half: the low word of a0 b0, and the sum of its high word
+  /// with the low word of a1 b0 + a0 b1.
   bool readLowHalf(Instr* instr) {
     const auto found = wholeProducts_.find(instr);
     if (found == wholeProducts_.end()) return false;
@@ -237,8 +237,8 @@ class PairExpander {
 
 } // namespace
 
-/// Phase 45. 64-bit integer arithmetic, which optimisation has seen as single operations so far, becomes chains of
-/// 32-bit ones.
+/// Phase 45. Expands 64-bit integer arithmetic, single operations for the optimizer so far, into chains of 32-bit
+/// instructions.
 bool midExpansion(ori::Function& function, PhaseContext&) {
   return PairExpander(function).run();
 }

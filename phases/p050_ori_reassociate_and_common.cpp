@@ -19,9 +19,9 @@ using ori::LoopId;
 
 namespace {
 
-/// Instructions that are looked at for what a sum is made of.
+/// The most instructions that a sum is decomposed into.
 constexpr unsigned kMostNodes = 8;
-/// Earlier sums of the same terms that are looked at.
+/// The most earlier sums of the same terms that are examined.
 constexpr std::size_t kMostEarlier = 4;
 
 class Reassociation {
@@ -54,9 +54,9 @@ class Reassociation {
     return changed;
   }
 
-  // --- what a sum takes
+  // --- terms of a sum
 
-  /// The sum that an operand of another one is, when nobody else reads it and it runs as often.
+  /// The sum that defines an operand of another sum, if it has no other users and runs as often.
   Instr* partOf(const Operand& operand, const Instr& reader) const {
     if (!operand.isReg(File::R) || !operand.isVirtual() || operand.width != 1 || !rewriter_.hasOneUse(operand))
       return nullptr;
@@ -66,7 +66,7 @@ class Reassociation {
     return forms_.forEachAddend(*def.instr, [](const Operand&, std::uint32_t) {}) ? def.instr : nullptr;
   }
 
-  /// The instructions that go when the sum is had in another way.
+  /// The number of instructions that become dead when the sum is replaced.
   unsigned workOf(const Instr& root) const {
     std::vector<const Instr*> nodes{&root};
     unsigned work = 0;
@@ -79,9 +79,9 @@ class Reassociation {
     return work;
   }
 
-  // --- sums that are there already
+  // --- earlier sums
 
-  /// What stands at hand of the given terms; null where there is nothing.
+  /// The available sum of the given terms; null where there is none.
   const Earlier* find(const std::string& key, const Instr& where, std::uint32_t wanted) {
     const auto at = known_.find(key);
     if (at == known_.end()) return nullptr;
@@ -131,7 +131,7 @@ class Reassociation {
     return false;
   }
 
-  /// The earlier sum is one that this sum alone is made of: it would not go.
+  /// Whether the earlier sum is used by this sum only: it would not become dead.
   bool isPartOf(const Instr& earlier, const Instr& root) const {
     std::vector<const Instr*> nodes{&root};
     for (std::size_t i = 0; i < nodes.size() && nodes.size() < kMostNodes; ++i) {
@@ -143,14 +143,14 @@ class Reassociation {
     return std::find(nodes.begin(), nodes.end(), &earlier) != nodes.end();
   }
 
-  /// A value that is kept from one block to another takes a register on the way.
+  /// Whether both are close enough. A value that is kept from one block to another takes a register on the way.
   bool isNear(const Instr& earlier, const Instr& instr) {
     if (earlier.block == instr.block) return true;
     context_.remarks.refused(&instr, "equal sum not reused: its live range would be long");
     return false;
   }
 
-  /// The earlier sum, the rest of the terms, and what its number lacks, in one instruction.
+  /// Replaces the sum by one instruction: the earlier sum, the remaining terms, and the difference of the constants.
   bool becomeRest(Instr& instr, const Earlier& earlier, const std::vector<Term>& rest, std::uint32_t number) {
     const Operand base = earlier.instr->op_(0).value();
     const std::uint32_t lacking = number - earlier.number;
@@ -184,7 +184,7 @@ class Reassociation {
 
   using SumOperands = std::array<Operand, 6>;
 
-  /// The operands of a sum of up to three, in an order that the machine takes.
+  /// The operands of a sum of up to three terms, in an order that the machine accepts.
   static std::optional<SumOperands> sumOf(const Operand& result, std::vector<Operand> terms) {
     if (terms.size() > 3) return std::nullopt;
     terms.resize(3, Operand::rz());
@@ -209,19 +209,19 @@ class Reassociation {
     return def && !loops_.contains(loop, def.instr->block->id);
   }
 
-  /// A sum that is not the same in each round.
+  /// Whether the sum is not loop-invariant.
   bool varies(LoopId loop, const Instr& sum) const {
     const std::optional<LinearForm> form = forms_.of(sum.op_(0).value());
     return form && std::any_of(form->terms.begin(), form->terms.end(),
                                [&](const Term& term) { return !comesFromOutside(loop, term.value); });
   }
 
-  /// The terms that stay the same in a loop in a sum of their own, which phase 66 takes out of the loop.
+  /// Computes the loop-invariant terms in a separate sum, which phase 66 hoists out of the loop.
   bool partInvariants(Instr& root) {
     const LoopId loop = loops_.innermost(root.block->id);
     if (loop == ori::kNoId) return false;
     LinearForm leaves;
-    unsigned varying = 0; // instructions that run in each round in any case
+    unsigned varying = 0; // instructions that run in each iteration in any case
     bool isKnown = true;
     std::vector<std::pair<const Instr*, std::uint32_t>> nodes{{&root, 1}};
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -281,9 +281,9 @@ class Reassociation {
 
 } // namespace
 
-/// Phase 50. Sums of words are the same when their terms are, whichever way they are put together: one that is there
-/// already is used again, whole, with a number, or with the one or two terms that it lacks. In a loop, the terms that
-/// stay the same are summed up on their own. Then what has become equal is computed once.
+/// Phase 50. Sums of words are equal when their terms are, in any association. A sum that is already available is
+/// reused: whole, with a number, or with the one or two terms that it lacks. In a loop, the loop-invariant terms are
+/// summed separately. Computations that have become equal are then commoned.
 bool oriReassociateAndCommon(ori::Function& function, PhaseContext& context) {
   if (!Reassociation(function, context).run()) return false;
   numberValues(function);

@@ -19,7 +19,7 @@ using ori::VRegId;
 
 namespace {
 
-/// The phis of a block by the registers that they define parts of, in order.
+/// The phis of a block, in order, by the registers whose parts they define.
 std::map<VRegId, std::vector<Instr*>> phisByRegister(const ori::Block& block) {
   std::map<VRegId, std::vector<Instr*>> registers;
   for (Instr& phi : block) {
@@ -43,7 +43,7 @@ class EqualPhis {
   }
 
  private:
-  /// The register part that an equal phi defines, which comes first in the block; none where this one is the first.
+  /// The register part that the first equal phi of the block defines; none where this one is the first.
   Operand leaderOf(const Instr& phi) const {
     const Operand result = phi.op_(0).value();
     const bool isPlain = (result.isReg(File::R) || result.isReg(File::P)) && rewriter_.isSingle(result.reg);
@@ -54,7 +54,7 @@ class EqualPhis {
     return function_.part(parts.vreg(number), parts.sub(number));
   }
 
-  /// What a register is made of goes together: a pair one word of which stands in another register needs copies.
+  /// Replaces all parts of a register or none: a pair with one word in another register needs copies.
   bool visit(const std::vector<Instr*>& phis) {
     const Operand leader = leaderOf(*phis.front());
     if (leader.isNone()) return false;
@@ -89,7 +89,7 @@ bool hasPhisTogether(const ori::Function& function) {
   return false;
 }
 
-/// Copies go into their readers, and what computes the same of equal values now is computed once.
+/// Propagates copies into their readers, and commons computations that have become equal.
 void shareReaders(ori::Function& function, PhaseContext& context) {
   static constexpr RuleTable kRules{propagateCopies, foldFrameAddress, foldUniformBase};
   Rewriter(function).run(kRules, context.knobs.get(Knob::GeneralOptimizeMaxRounds));
@@ -98,9 +98,9 @@ void shareReaders(ori::Function& function, PhaseContext& context) {
 
 } // namespace
 
-/// Phase 52. "Multi-def moves" are the phis: moves that several definitions stand for. Those of a block that always
-/// carry equal values become one, around loops as well: counters that start alike and are stepped alike. So do counters
-/// that differ by a number where their readers have room for it.
+/// Phase 52. "Multi-def moves" are the phis: moves that represent several definitions. Phis of a block that always
+/// carry equal values become one, around loops as well: counters that start and step alike. Also merges counters that
+/// differ by a number where their readers can add it.
 bool oriReplaceEquivMultiDefMov(ori::Function& function, PhaseContext& context) {
   if (!function.ssa || !hasPhisTogether(function)) return false;
   bool changed = false;

@@ -17,7 +17,7 @@ using ori::Instr;
 
 namespace {
 
-/// Instructions of a side that are looked at: long blocks have little in common at their beginnings.
+/// The most instructions of a side that are examined: long blocks have little in common at their beginnings.
 constexpr unsigned kMostInstructions = 64;
 
 class Hoister {
@@ -75,14 +75,14 @@ class Hoister {
     return changed;
   }
 
-  /// Later loads may be brought in front of it.
+  /// Whether later loads may move before the instruction.
   static bool isQuiet(const Instr& instr) {
     const isa::InstrDesc& row = isa::desc(instr.op);
     const Flag loud[] = {Flag::Store, Flag::Atomic, Flag::Fence, Flag::Convergent, Flag::SideEffect, Flag::Branch};
     return std::none_of(std::begin(loud), std::end(loud), [&](Flag flag) { return row.has(flag); });
   }
 
-  /// What computes may run early. Loads run on both ways anyway, so they may come first if nobody writes before them.
+  /// Computations may run early. Loads run on both paths anyway, so they may be hoisted if no write precedes them.
   bool isCandidate(const Instr& instr, bool isQuietBefore) const {
     const Speculation speculation = speculationOf(function_, instr);
     if (speculation == Speculation::Never) return false;
@@ -98,13 +98,13 @@ class Hoister {
     for (const ori::Operand& o : instr.ops()) {
       if (!o.isDef || !o.isVirtual()) continue;
       hasResult = true;
-      // Parts of registers would take the other parts with them.
+      // A part of a register cannot move without the other parts.
       if (o.sub != 0 || o.width != function_.vreg(o.reg).width || definitions_[o.reg].count != 1) return false;
     }
     return hasResult;
   }
 
-  /// Does a side give one of the sources its value? Outside of SSA form the other side may, too.
+  /// Whether the block defines one of the sources. Outside of SSA form the other side may define it, too.
   bool readsFrom(const Instr& instr, const Block& block) const {
     return std::any_of(instr.ops().begin(), instr.ops().end(), [&](const ori::Operand& o) {
       if (o.isDef || !o.isVirtual()) return false;
@@ -126,7 +126,7 @@ class Hoister {
     return nullptr;
   }
 
-  /// Of a register: how many there are, and which it is if there is one.
+  /// The number of a register's definitions, and the definition if there is only one.
   struct Definitions {
     const Instr* only = nullptr;
     unsigned count = 0;
@@ -135,14 +135,15 @@ class Hoister {
   ori::Function& function_;
   PhaseContext& context_;
   const ori::Cfg& cfg_;
-  std::vector<Definitions> definitions_; ///< by register, as they were; those of erased twins are not asked for again
+  std::vector<Definitions>
+      definitions_; ///< by register, of the original code; those of erased twins are not queried again
   std::vector<std::pair<ori::VRegId, ori::VRegId>> merges_;
 };
 
 } // namespace
 
-/// Phase 56. What both sides of a branch compute alike is computed once, in front of it: value numbering does not see
-/// it, as neither side dominates the other. Chains come up one after the other.
+/// Phase 56. Hoists computations common to both sides of a branch before it. Value numbering does not find them, as
+/// neither side dominates the other. Chains are hoisted one instruction after another.
 bool speculativeHoistComInsts(ori::Function& function, PhaseContext& context) {
   return Hoister(function, context).run();
 }

@@ -21,11 +21,11 @@ using ori::Instr;
 
 namespace {
 
-/// Instructions that compute one condition.
+/// The most instructions that compute one condition.
 constexpr std::size_t kLongestChain = 5;
-/// Blocks between the branch and the join that are looked at.
+/// The most blocks between the branch and the join.
 constexpr std::size_t kMostBlocks = 24;
-/// Predicates that may be live between them, with the new one. There are seven.
+/// The most predicates that may be live between them, including the new one. There are seven.
 constexpr unsigned kMostPredicates = 4;
 
 class ConditionHoister {
@@ -42,12 +42,12 @@ class ConditionHoister {
   }
 
  private:
-  /// Values that have been moved above a block, and live through it now.
+  /// Values that have been hoisted above a block, and are live through it now.
   struct More {
     unsigned registers = 0, predicates = 0;
   };
 
-  /// Counts what is live, before anything moves.
+  /// Computes the register pressure, before anything moves.
   void measure() {
     if (pressure_) return;
     pressure_ = &function_.analyses().pressure();
@@ -81,7 +81,7 @@ class ConditionHoister {
     return true;
   }
 
-  /// What computes the value in this block, in order; false if some of it has to stay.
+  /// Collects the instructions of this block that compute the value, in order; false if some of them cannot move.
   bool collect(const ori::Operand& value, const Block& block, std::vector<Instr*>& chain) const {
     if (!value.isVirtual()) return true;
     if (function_.vreg(value.reg).multiDef) return false;
@@ -130,7 +130,7 @@ class ConditionHoister {
     return false;
   }
 
-  /// Registers of file R that live on for others.
+  /// Registers of file R that stay live for other users.
   unsigned wordsReadElsewhere(const std::vector<Instr*>& chain) const {
     unsigned words = 0;
     for (const Instr* instr : chain)
@@ -155,9 +155,9 @@ class ConditionHoister {
 
 } // namespace
 
-/// Phase 56b. The condition of a branch at a join is computed in front of the branch whose arms meet there, if nothing
-/// in the arms contributes to it: a branch waits for its condition, and there is other work to do meanwhile. All lanes
-/// execute both places, so nothing is executed more often. Loads likewise (hoistLoadsOverJoins).
+/// Phase 56b. Hoists the condition of a branch at a join before the branch whose arms join there, if nothing in the
+/// arms contributes to it. A branch waits for its condition, and hoisting overlaps the wait with other work. All lanes
+/// execute both places, so nothing is executed more often. Loads are hoisted likewise (hoistLoadsOverJoins).
 bool hoistConditions(ori::Function& function, PhaseContext& context) {
   const bool changed = ConditionHoister(function, context).run();
   return hoistLoadsOverJoins(function, context) || changed;

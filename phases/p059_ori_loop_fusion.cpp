@@ -28,20 +28,20 @@ using ori::LoopId;
 
 namespace {
 
-/// Fusions in one function: each looks at the whole of it again.
+/// The most fusions in one function: each analyzes the whole function again.
 constexpr unsigned kMostFusions = 16;
-/// Blocks between two loops, one behind the other.
+/// The most blocks between two consecutive loops.
 constexpr unsigned kMostBetween = 4;
-/// Accesses of one loop that are compared with those of the other.
+/// The most accesses of one loop that are compared with those of the other.
 constexpr std::size_t kMostAccesses = 32;
-/// Instructions that an address is made of.
+/// The most instructions that an address is computed from.
 constexpr unsigned kDeepestAddress = 6;
-/// Predicates that both loops together may keep.
+/// The most predicates that are live in both loops together.
 constexpr unsigned kMostPredicates = 5;
-/// Rounds after which an address of 32 bits might come around.
+/// The most iterations for which an address of 32 bits is known not to wrap around.
 constexpr std::int64_t kMostRounds = 1 << 20;
 
-/// A loop that ends with a test of a counter, and has no other way out.
+/// A loop that ends with a test of a counter, and has no other exit.
 struct CountedLoop {
   LoopId id = ori::kNoId;
   BlockId header = ori::kNoId, latch = ori::kNoId, from = ori::kNoId, exit = ori::kNoId;
@@ -60,14 +60,14 @@ class Fuser {
       : function_(function), context_(context), cfg_(function.analyses().cfg()),
         dominators_(function.analyses().dominators()), loops_(function.analyses().loops()), definitions_(function) {}
 
-  /// True when two loops have become one: the snapshots are out of date then.
+  /// Returns whether two loops have been fused: the snapshots are out of date then.
   bool run() {
     std::vector<bool> isInnermost(loops_.all().size(), true);
     for (const ori::Loop& loop : loops_.all())
       if (loop.parent != ori::kNoId) isInnermost[loop.parent] = false;
     for (LoopId second = 0; second < loops_.all().size(); ++second) {
       if (!isInnermost[second]) continue;
-      // The loop in front of it comes first: it costs nothing where there is none.
+      // Looking for a preceding loop comes first: this is cheap where there is none.
       const std::optional<std::vector<BlockId>> between = blocksInFrontOf(second);
       if (!between) continue;
       const BlockId latch = latchInFrontOf(second, *between);
@@ -87,9 +87,9 @@ class Fuser {
   }
 
  private:
-  // --- neighbours
+  // --- adjacent loops
 
-  /// The blocks of the only way from another loop to this one, first to last; nothing when there is no such way.
+  /// The blocks of the only path from another loop to this one, in order; nothing when there is no such path.
   std::optional<std::vector<BlockId>> blocksInFrontOf(LoopId loop) const {
     std::vector<BlockId> blocks;
     BlockId at = onlyEntry(loops_, cfg_, loop);
@@ -130,8 +130,8 @@ class Fuser {
     return std::nullopt;
   }
 
-  /// A counter that goes on until it is equal to a limit has so many rounds as it is steps away from it: where both are
-  /// sums of the same, as phase 21 leaves them, that is a number.
+  /// The trip count of a counter that runs until it equals a limit: the number of steps between them. It is known where
+  /// both are sums of the same terms, as phase 21 leaves them.
   std::optional<std::int64_t> roundsByDistance(const CountedLoop& loop) {
     const Counter& counter = loop.counter();
     const auto by = static_cast<std::int32_t>(counter.by.value_or(0));
@@ -173,7 +173,7 @@ class Fuser {
     return nullptr;
   }
 
-  /// Both have the same number of rounds in each lane: it is known, or they count and compare alike.
+  /// Whether both have the same trip count in each lane: it is known, or they count and compare alike.
   bool goAlike(const CountedLoop& a, const CountedLoop& b) const {
     if (a.test.rounds && a.test.rounds == b.test.rounds) return true;
     const Operand limit = a.test.compare->op_(3).value();
@@ -182,7 +182,7 @@ class Fuser {
            isSameInBoth(a, limit, b, b.test.compare->op_(3).value(), kDeepestAddress);
   }
 
-  /// Two counters that have the same value in each round.
+  /// Whether two counters have the same value in each iteration.
   bool areEqual(const CountedLoop& a, const Counter& x, const CountedLoop& b, const Counter& y) const {
     if (x.value.width != 1 || y.value.width != 1 || !x.by || x.by != y.by) return false;
     return isSameInBoth(a, x.first[0], b, y.first[0], kDeepestAddress);
@@ -202,7 +202,7 @@ class Fuser {
     return std::nullopt;
   }
 
-  /// Two operands, one of each loop, that have the same value in the same round.
+  /// Whether two operands, one of each loop, have the same value in the same iteration.
   bool isSameInBoth(const CountedLoop& a, const Operand& x, const CountedLoop& b, const Operand& y,
                     unsigned depth) const {
     if (const auto number = numberOf(x)) return numberOf(y) == number;
@@ -231,7 +231,7 @@ class Fuser {
     return true;
   }
 
-  /// From its operands alone, each time the same.
+  /// Whether the instruction depends on its operands alone.
   bool computes(const Instr& instr) const {
     return speculationOf(function_, instr) == Speculation::Free && !isa::desc(instr.op).has(Flag::Varying) &&
            instr.op != Op::UNDEF;
@@ -243,7 +243,8 @@ class Fuser {
                         [&](const auto& def) { return loops_.contains(loop.id, def.instr->block->id); });
   }
 
-  /// Nothing in the loop waits for others, talks to them, or depends on when it runs. Notes accesses and size.
+  /// Why the loop cannot be fused: it waits for or communicates with other threads, or depends on when it runs. Null if
+  /// none applies. Records accesses and size.
   const char* whyNotMixed(CountedLoop& loop) const {
     for (BlockId id : loops_.blocks(loop.id))
       for (Instr& instr : *function_.block(id)) {
@@ -271,7 +272,7 @@ class Fuser {
     return nullptr;
   }
 
-  /// What stands between the loops must be able to run in front of both.
+  /// Why the code between the loops cannot run before both; null if it can.
   const char* whyNotBefore(const CountedLoop& a, const std::vector<BlockId>& between) const {
     for (BlockId id : between)
       for (const Instr& instr : *function_.block(id)) {
@@ -295,8 +296,8 @@ class Fuser {
     return false;
   }
 
-  /// No round of the second loop, which now runs before later rounds of the first, touches what these touch, unless
-  /// both only read.
+  /// Whether no iteration of the second loop that now precedes later iterations of the first touches the memory that
+  /// these touch, unless both only read.
   bool keepsOrder(const CountedLoop& a, const CountedLoop& b) {
     for (const Instr* x : a.accesses)
       for (const Instr* y : b.accesses) {
@@ -307,8 +308,8 @@ class Fuser {
     return true;
   }
 
-  /// Both go through memory alike: in the same round their addresses differ by a number, and in others they are further
-  /// apart than the accesses are long.
+  /// Whether both advance through memory alike: in the same iteration their addresses differ by a constant, and in
+  /// different iterations they are farther apart than the access size.
   bool touchesOwnPlace(const CountedLoop& a, const MemoryAccess& x, const CountedLoop& b, const MemoryAccess& y) {
     if (x.space != y.space || !x.isExact || !y.isExact || x.base.isNone() || y.base.isNone()) return false;
     if (!x.uniformBase.isNone() || !y.uniformBase.isNone() || x.base.width != y.base.width) return false;
@@ -326,13 +327,13 @@ class Fuser {
     return *stride >= y.bytes - apart && *stride >= x.bytes + apart;
   }
 
-  /// A word that is `first` in the first round, and `by` more in each round that follows.
+  /// A word that is `first` in the first iteration and grows by `by` in each following one.
   struct Course {
     LinearForm first;
     std::int32_t by = 0;
   };
 
-  /// That of an address that does not come around while the loop runs.
+  /// The course of an address that does not wrap around while the loop runs.
   std::optional<Course> courseOf(const CountedLoop& loop, const Operand& base) {
     if (base.width != 1 || !loop.test.rounds || *loop.test.rounds > kMostRounds) return std::nullopt;
     const std::optional<LinearForm> form = forms().of(base);
@@ -356,24 +357,24 @@ class Fuser {
     return way < (std::int64_t{1} << 31) ? std::optional(course) : std::nullopt;
   }
 
-  /// By how much an address differs at least between rounds, however many there are; nothing when that is not known.
+  /// The least difference of an address between two iterations, for any trip count; nothing when it is not known.
   std::optional<std::int64_t> strideOf(const CountedLoop& loop, const Operand& base) const {
     const Instr* def = definitions_.single(base.reg);
     if (def && def->op == Op::IMAD_WIDE && base.width == 2) {
-      // The counters of all rounds differ, or the loop would not end: by one at least.
+      // The counter differs in all iterations, by at least one, or the loop would not end.
       const auto times = numberOf(def->op_(3).value());
       if (!def->op_(2).isReg() || !counterIn(loop, def->op_(2).value()) || !times ||
           !isSameInEachRound(definitions_, loops_, loop.id, def->op_(4).value()))
         return std::nullopt;
       return std::abs(std::int64_t{static_cast<std::int32_t>(*times)});
     }
-    // The word that ends the loop comes to no value twice: two of them differ by a multiple of the step's lowest bit.
+    // The counter that ends the loop has no value twice: two values differ by a multiple of the step's lowest bit.
     const Counter* counter = base.width == 1 ? counterIn(loop, base) : nullptr;
     if (!counter || counter != &loop.counter()) return std::nullopt;
     return std::int64_t{*counter->by & (0u - *counter->by)};
   }
 
-  /// The counter that an operand is, in this round or the next, if all rounds have another value of it.
+  /// The counter that an operand is, in this iteration or the next, if its value differs in all iterations.
   const Counter* counterIn(const CountedLoop& loop, const Operand& o) const {
     const Counter* counter = counterOf(loop, o, false);
     if (!counter) counter = counterOf(loop, o, true);
@@ -400,7 +401,7 @@ class Fuser {
            most(a, File::P) + most(b, File::P) <= kMostPredicates;
   }
 
-  // --- the change
+  // --- transformation
 
   void fuse(const CountedLoop& a, const CountedLoop& b, const std::vector<BlockId>& between) {
     ori::Block *headA = function_.block(a.header), *latchA = function_.block(a.latch);
@@ -413,7 +414,7 @@ class Fuser {
         if (!ori::isTerminator(instr.op)) moveToEnd(function_, instr, *front);
       });
 
-    // The first round goes on to the second one's, which ends both.
+    // An iteration of the first loop continues with the second loop's, which ends both.
     function_.erase(latchA->last);
     latchA->fallthrough = headB->id;
     const BlockId outside = b.from;
@@ -438,8 +439,8 @@ class Fuser {
     shareCounters(a, b);
   }
 
-  /// Counters that are the same are one: the step of the second loop, at the end of the round, makes the next value, so
-  /// that the two do not live at once.
+  /// Merges equal counters: the step of the second loop, at the end of the iteration, computes the next value, so the
+  /// two are not live at once.
   void shareCounters(const CountedLoop& a, const CountedLoop& b) {
     for (const Counter& y : b.counters)
       for (const Counter& x : a.counters) {
@@ -457,7 +458,7 @@ class Fuser {
       }
   }
 
-  /// The same numbers; the definitions of other first values may have moved.
+  /// Whether the first values are equal numbers. Definitions of other first values may have moved.
   bool wereEqual(const Counter& x, const Counter& y) const {
     return x.value.width == 1 && y.value.width == 1 && x.by && x.by == y.by && x.first[0] == y.first[0];
   }
@@ -468,18 +469,18 @@ class Fuser {
   const ori::DomTree& dominators_;
   const ori::Loops& loops_;
   const Definitions definitions_;
-  std::optional<Rewriter> rewriter_; ///< for what is looked at, not for changes
+  std::optional<Rewriter> rewriter_; ///< for lookups, not for changes
   std::optional<LinearForms> forms_;
 };
 
 } // namespace
 
-/// Phase 59. Of two loops one behind the other that have the same number of rounds, one is made that does a round of
-/// each in turn: it counts, tests and branches once, and what both load or compute is there once (64). Each has one way
-/// in and one test, at its end; nothing stands between them that could not run in front; lanes and threads do not meet
-/// in them; the second reads nothing that the first leaves in registers. In memory, no round of the second may touch
-/// what a later round of the first touches: other spaces, or addresses that go alike with the counters and are far
-/// enough apart from round to round. And the registers of both must not cost occupancy.
+/// Phase 59. Fuses two consecutive loops with the same trip count into one that runs an iteration of each in turn. It
+/// counts, tests and branches once, and common loads and computations are removed by phase 64. The conditions: Each
+/// loop has one entry and one test, at its end. All code between them can run before both. Lanes and threads do not
+/// synchronize in them. The second reads no register that the first defines. In memory, no iteration of the second
+/// touches what a later iteration of the first touches: the spaces differ, or the addresses advance alike with the
+/// counters and are far enough apart between iterations. The registers of both must not cost occupancy.
 bool oriLoopFusion(ori::Function& function, PhaseContext& context) {
   if (!function.ssa || context.knobs.get(Knob::LoopFusionMaxInstructions) == 0) return false;
   if (function.analyses().loops().all().size() < 2) return false;

@@ -20,12 +20,12 @@ using ori::VRegId;
 
 namespace {
 
-/// A component, or a number that stands in several of them.
+/// A component, or a number that is in several of them.
 using Value = std::uint64_t;
 constexpr Value kUnknown = ~Value{0}, kNumber = Value{1} << 32;
 
-/// Which value each phi carries, when it is one: all phis are taken for copies at first, and for values of their own
-/// when two values meet in them. So those in a cycle that one value enters are copies of it.
+/// Which value each phi carries, if it is only one. Optimistic: all phis count as copies at first, and as separate
+/// values when two values meet in them. So the phis of a cycle that a single value enters are copies of it.
 class SingleSources {
  public:
   SingleSources(const Rewriter& rewriter, const ori::Cfg& cfg)
@@ -39,7 +39,7 @@ class SingleSources {
       }
   }
 
-  /// False when that takes more than so many rounds.
+  /// Returns false when that takes more than `maxRounds` iterations.
   bool compute(std::int64_t maxRounds) {
     for (std::int64_t round = 0; round < maxRounds; ++round) {
       bool changed = false;
@@ -57,7 +57,7 @@ class SingleSources {
 
   const std::vector<Instr*>& phis() const { return phis_; }
 
-  /// The value that the phi always carries; none when it has one of its own.
+  /// The value that the phi always carries; none when it is a value of its own.
   Operand valueOf(const Instr& phi) const {
     const CompId own = partOf(phi);
     if (own == kNoId || value_[own] == own || value_[own] == kUnknown) return {};
@@ -67,7 +67,7 @@ class SingleSources {
   }
 
  private:
-  /// The number that a word is set to, or else the component itself.
+  /// The number that a word is set to, or else the component.
   Value numberOr(CompId part, const Operand& result) const {
     const auto number = result.isReg(File::R) && result.width == 1 ? rewriter_.constantOf(plain(result)) : std::nullopt;
     return number ? kNumber | *number : part;
@@ -77,14 +77,14 @@ class SingleSources {
     return operand;
   }
 
-  /// Of a phi of one register; kNoId of others.
+  /// The component of a phi of one register; kNoId for others.
   CompId partOf(const Instr& phi) const {
     const Operand result = phi.op_(0).value();
     const bool isPlain = (result.isReg(File::R) || result.isReg(File::P)) && result.width == 1;
     return isPlain && rewriter_.isSingle(result.reg) ? parts_.of(result.reg, result.sub) : kNoId;
   }
 
-  /// What is unknown yet does not count. Undefined values do: what else comes need not be there on that way.
+  /// Ignores values that are unknown yet. Undefined values count: on that path, the other value need not be available.
   Value meet(const Instr& phi, CompId own) const {
     Value value = kUnknown;
     for (unsigned i = 1; i + 1 < phi.operandCount; i += 2) {
@@ -106,8 +106,8 @@ class SingleSources {
   std::vector<Instr*> phis_;
 };
 
-/// Phis that carry one value become copies of it. A part of a register does only together with the others: else it
-/// would be copied where it is used.
+/// Replaces phis that carry one value by copies of it. Parts of a register are replaced together or not at all:
+/// otherwise the register would be copied where it is used.
 bool replaceSingleSources(ori::Function& function, PhaseContext& context) {
   const Rewriter rewriter(function);
   const ori::Cfg& cfg = function.analyses().cfg();
@@ -141,7 +141,7 @@ bool replaceSingleSources(ori::Function& function, PhaseContext& context) {
   return changed;
 }
 
-/// What only keeps itself alive: phis that feed each other, and what steps them, when nobody else reads it.
+/// Deletes cycles that only keep themselves alive: phis that feed each other, and their steps, without other users.
 bool dropDeadCycles(ori::Function& function, PhaseContext& context) {
   std::vector<bool> isWanted(function.instrIdCount(), false);
   std::vector<bool> isRead(function.vregCount(), false);
@@ -188,9 +188,9 @@ bool dropDeadCycles(ori::Function& function, PhaseContext& context) {
 
 } // namespace
 
-/// Phase 62. Phis that carry one value whichever way it comes, through cycles of phis too, are copies of it; those that
-/// only feed each other go, with what steps them. What is undefined on one way stays a phi: the value need not be
-/// there.
+/// Phase 62. Replaces phis that carry one value on all paths, through cycles of phis too, by copies of it. Deletes phis
+/// that only feed each other, with their steps. A phi that is undefined on one path is kept: the value need not be
+/// available there.
 bool oriRemoveRedundantMultiDefMov(ori::Function& function, PhaseContext& context) {
   if (!function.ssa) return false;
   const bool isReplaced = replaceSingleSources(function, context);

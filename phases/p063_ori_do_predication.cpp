@@ -24,13 +24,13 @@ namespace {
 
 /// PLOP3 of (a, b, c) is c ? a : b.
 constexpr std::int32_t kSelectTable = 0xe4;
-/// Rounds over the function: what has been straightened is the side of the branch around it.
+/// Iterations over the function: a converted branch becomes part of a side of the branch around it.
 constexpr unsigned kMostRounds = 4;
 
-/// A branch with one or two short sides that lead to the same place.
+/// A branch with one or two short sides that join in the same block.
 struct Candidate {
   Block* head = nullptr;
-  Block* taken = nullptr;  ///< the side run when the guard of the branch holds; null when that way is empty
+  Block* taken = nullptr;  ///< the side run when the guard of the branch holds; null when that path is empty
   Block* passed = nullptr; ///< the other
   Block* meet = nullptr;
 };
@@ -44,7 +44,7 @@ class Predicator {
       predecessors_[id] = static_cast<unsigned>(cfg_.predecessors(id).size());
   }
 
-  /// One round, inner branches first.
+  /// One iteration, inner branches first.
   bool run() {
     return changeFromEnds(function_, cfg_, isGone_, [&](Block* block) {
       const std::optional<Candidate> candidate = find(block);
@@ -59,7 +59,7 @@ class Predicator {
     return condition.isNone() || (condition.isZeroReg() && !condition.inverted());
   }
 
-  /// The only successor of a block that may become a side; kNoId when it has another end.
+  /// The only successor of a block that may become a side; kNoId when it ends in another way.
   static BlockId next(const Block& block) {
     const Instr* last = block.last;
     if (!last || !ori::isTerminator(last->op)) return block.fallthrough;
@@ -98,7 +98,7 @@ class Predicator {
     } else {
       return std::nullopt;
     }
-    if (found.meet == head) return std::nullopt; // a loop without a way out
+    if (found.meet == head) return std::nullopt; // an infinite loop
     return found;
   }
 
@@ -107,7 +107,7 @@ class Predicator {
     return false;
   }
 
-  /// The sides may move, and take fewer slots than a branch is worth.
+  /// Whether the sides may move, and take fewer slots than a branch costs.
   bool pays(const Candidate& c) const {
     unsigned slots = 0;
     bool loads = false;
@@ -121,7 +121,7 @@ class Predicator {
           return refuse(c, fmt::format("{} may not be predicated", isa::desc(instr.op).mnemonic));
         if (isa::desc(instr.op).guardFile() != File::P) return refuse(c, "a uniform guard would be needed");
         loads |= waitsLong(instr);
-        // What is loaded lives until somebody chooses: wide loads take many registers.
+        // Loaded values are live until the select: wide loads take many registers.
         slots += speculation == Speculation::Guarded ? std::max(1u, (resultWords(instr) + 1) / 2)
                                                      : issueSlots(context_.target, instr);
       }
@@ -135,7 +135,7 @@ class Predicator {
                                   ori::phiValueFrom(phi, sourceOf(c, c.passed))};
       if (!values[0] || !values[1] || values[0]->isNone() || values[1]->isNone() || *values[0] == *values[1]) continue;
       slots += result.width;
-      // Of two constants, SEL takes one from a register.
+      // SEL takes one of two constants from a register.
       if (isConstantOfSide(c, *values[0]) && isConstantOfSide(c, *values[1])) ++slots;
     }
     const auto most = static_cast<unsigned>(context_.knobs.get(Knob::PredicationMaxSlots));
@@ -150,7 +150,7 @@ class Predicator {
     return true;
   }
 
-  /// A number that only a value merged after the sides reads: an operand of SEL.
+  /// Whether the instruction sets a constant for a phi after the sides only: an operand of SEL.
   bool isChosenConstant(const Instr& instr, const Block& meet) const {
     if (instr.op != Op::MOV || instr.isGuarded() || !instr.op_(1).isImm()) return false;
     const ori::Operand& result = instr.op_(0);
@@ -163,26 +163,25 @@ class Predicator {
     });
     return isMerged && uses == 1;
   }
-  /// Such a number, which one of the sides makes.
+  /// Whether the value is such a constant, set in one of the sides.
   bool isConstantOfSide(const Candidate& c, const Operand& value) const {
     if (!value.isVirtual() || !value.isReg(File::R)) return false;
     const Instr* source = function_.singleDef(value.reg);
     return source && (source->block == c.taken || source->block == c.passed) && isChosenConstant(*source, *c.meet);
   }
 
-  /// What a branch is worth, in sixths of the limit. An arm that only computes is often the rare way out of something.
-  /// Loads wait beside those of other arms, a load whose address was loaded twice as long. Of two arms one runs in any
-  /// case.
+  /// The cost of a branch, in sixths of the limit. An arm without loads is often a rare path. Loads overlap with those
+  /// of other arms; a load from a loaded address waits twice as long. Of two arms one runs in any case.
   static unsigned sixthsOf(const Candidate& c, bool loads) {
     if (c.taken && c.passed) return 10;
     if (!loads) return 6;
     return loadsByLoaded(c.taken ? *c.taken : *c.passed) ? 12 : 9;
   }
 
-  /// Loads from local memory do not wait long.
+  /// Loads from local memory have a short latency.
   static bool waitsLong(const Instr& instr) { return isa::desc(instr.op).has(isa::Flag::Load) && instr.op != Op::LDL; }
 
-  /// Has the arm a load whose address comes from another load in it?
+  /// Whether the arm has a load whose address comes from another load in it.
   static bool loadsByLoaded(const Block& arm) {
     std::vector<ori::VRegId> loaded;
     for (const Instr& instr : arm) {
@@ -205,7 +204,7 @@ class Predicator {
     return words;
   }
 
-  /// Where the phis of the meeting see a way come from.
+  /// The predecessor that the phis of the join use for a side.
   static BlockId sourceOf(const Candidate& c, const Block* side) { return side ? side->id : c.head->id; }
 
   void convert(const Candidate& c) {
@@ -240,7 +239,7 @@ class Predicator {
       if (side) isGone_[side->id] = true;
   }
 
-  /// The instructions of a side go in front of the branch: those that touch memory under the condition of the side.
+  /// Moves the instructions of a side before the branch. Memory accesses are guarded by the condition of the side.
   void move(Block* side, Instr* branch, const Operand& guard) {
     if (!side) return;
     if (side->last && ori::isTerminator(side->last->op)) function_.erase(side->last);
@@ -253,7 +252,7 @@ class Predicator {
     side->fallthrough = kNoId;
   }
 
-  /// `holds ? yes : no`, as an operand. What is undefined on one way is what the other says.
+  /// Returns `holds ? yes : no` as an operand. If one of them is undefined, the other is used.
   Operand select(ori::Builder& b, const Operand& result, const Operand& yes, const Operand& no, const Operand& holds) {
     if (yes.isNone() || yes == no) return no;
     if (no.isNone()) return yes;
@@ -288,11 +287,11 @@ class Predicator {
 
 } // namespace
 
-/// Phase 63. Short branches become straight code: what computes runs in all lanes, what touches memory under the
-/// condition of the branch, and SEL (PLOP3 for predicates) chooses between the values of the two ways. In SSA form the
-/// guarded definitions are single: for the lanes that do not run them the value is undefined, and the SEL does not take
-/// it. Divergent branches are worth more slots (knob PredicationMaxSlots) than uniform ones, which need no barrier and
-/// skip what they do not take. 0 leaves all branches.
+/// Phase 63. If-converts short branches: computations run in all lanes, memory accesses under the condition of the
+/// branch, and SEL (PLOP3 for predicates) selects between the values of the two paths. In SSA form each guarded
+/// definition is the only one: for lanes that do not run it the value is undefined, and the SEL does not select it.
+/// Divergent branches are worth more slots (knob PredicationMaxSlots) than uniform ones, which need no barrier and skip
+/// the path not taken. 0 disables the phase.
 bool oriDoPredication(ori::Function& function, PhaseContext& context) {
   if (context.knobs.get(Knob::PredicationMaxSlots) == 0) return false;
   bool changed = false;

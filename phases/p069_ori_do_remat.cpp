@@ -26,28 +26,28 @@ bool hasTarget(const ori::Function& function, const PhaseContext& context) {
 
 } // namespace
 
-/// Phase 54. Numbers and special registers that live across more than the function has registers for are set again
-/// where they are read, before what predication and commoning make of the code. Nothing is done for occupancy yet.
+/// Phase 54. Numbers and special registers that are live where the function exceeds its registers are rematerialized
+/// where they are read, before predication and commoning change the code. Occupancy is not considered yet.
 bool oriDoRematEarly(ori::Function& function, PhaseContext& context) {
   if (context.knobs.get(Knob::DoRemat) == 0 || isSkipped(function, context)) return false;
   return hasTarget(function, context) && LiveInEngine(function, context, LiveInEngine::Mode::Early).run();
 }
 
-/// Phase 69. Values that live into the blocks with too many live registers are computed again in the blocks that read
+/// Phase 69. Values that are live into blocks with too many live registers are rematerialized in the blocks that read
 /// them (phases/remat/live_in_engine.h): against spills, or for a better occupancy class. Knobs DoRemat, NoRemat and
 /// the others of the literature's `nvvmrematerialize`.
 bool oriDoRemat(ori::Function& function, PhaseContext& context) {
   if (context.knobs.get(Knob::DoRemat) == 0 || isSkipped(function, context)) return false;
   if (context.knobs.get(Knob::DumpRemat) == 0 && !hasTarget(function, context)) return false;
-  // What is computed is cheaper than what is loaded.
+  // Computed values are cheaper than loaded ones.
   const bool changed = LiveInEngine(function, context, LiveInEngine::Mode::Full).run();
   if (!context.knobs.enabled(Knob::RematLoad)) return changed;
   return LiveInEngine(function, context, LiveInEngine::Mode::WithLoads).run() || changed;
 }
 
-/// Phase 69d. Bits of values that live on anyway, and sums with them, are computed where they are read instead of
-/// living out of the blocks that compute them. Knob SimplifyLiveOut: 1 = bits, 2 = sums too, 3 = also of operands that
-/// do not live there, but take fewer registers.
+/// Phase 69d. Extracted bits of values that stay live anyway, and sums with them, are computed where they are read
+/// instead of being live out of the blocks that compute them. Knob SimplifyLiveOut: 1 = bits, 2 = sums too, 3 = also
+/// from operands that are not live there, but take fewer registers.
 bool simplifyLiveOut(ori::Function& function, PhaseContext& context) {
   if (context.knobs.get(Knob::SimplifyLiveOut) == 0 || isSkipped(function, context)) return false;
   return hasTarget(function, context) && LiveInEngine(function, context, LiveInEngine::Mode::LiveOut).run();

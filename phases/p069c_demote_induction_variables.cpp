@@ -3,9 +3,9 @@
 
 namespace orias::phases {
 
-/// Phase 69c. A counter of 64 bits takes two registers around its loop, and two instructions a round; where it is
-/// proved to stay within 32 bits, it takes half of that. Sums in 64 bits of a 32-bit target are two instructions by
-/// now, so a counter is two phis of which the high one goes.
+/// Phase 69c. A 64-bit counter takes two registers around its loop and two instructions per iteration. One that is
+/// proved to stay within 32 bits takes half of that. 64-bit sums are two 32-bit instructions by now, so a counter is
+/// two phis, and the high one is deleted.
 bool demoteInductionVariables(ori::Function& function, PhaseContext& context) {
   return function.ssa && demoteCounters(function, context);
 }
