@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int32_t kEqMask = 56; // SR_EQMASK: the lane's own bit
 
-/// The lanes that a WARPSYNC waits for, where they are known and all lanes that come to it wait.
+/// The lanes that a WARPSYNC waits for, if they are known and all lanes that reach it wait.
 std::optional<std::uint32_t> awaitedLanes(const Rewriter& rw, const Instr& instr) {
   if (instr.isGuarded()) return std::nullopt;
   if (instr.op != Op::WARPSYNC && instr.op != Op::WARPSYNC_ALL) return std::nullopt;
@@ -30,7 +30,7 @@ std::optional<std::uint32_t> awaitedLanes(const Rewriter& rw, const Instr& instr
   return rw.constantOf(instr.op_(1).value());
 }
 
-/// What an instruction does to lanes that run together, or apart.
+/// Whether an instruction lets lanes diverge or makes them reconverge.
 enum class Effect : std::uint8_t { None, Parts, Gathers };
 
 /// The WARPSYNCs of a function.
@@ -42,17 +42,17 @@ class WarpWaits {
         if (isPartial(instr)) needless_.insert(&instr);
   }
 
-  /// Waits for some of the lanes, which are known, and does not order memory.
+  /// Whether the instruction waits for a known subset of the lanes, and does not order memory.
   bool isPartial(const Instr& instr) const {
     const auto lanes = awaitedLanes(rw_, instr);
     return lanes && lanes != ~0u && instr.mayContract;
   }
-  /// Of those, whether all lanes that come to it are together: taken for true until keep().
+  /// Whether all lanes that reach such a wait are together: assumed until keep().
   bool isNeedless(const Instr& instr) const { return needless_.contains(&instr); }
   void keep(const Instr& instr) { needless_.erase(&instr); }
   bool hasNeedless() const { return !needless_.empty(); }
 
-  /// Lanes may go on apart after waiting for some of them only, after yielding, or in a function of which nothing is
+  /// Lanes may diverge after a wait for some of them only, after a yield, or in a function about which nothing is
   /// known.
   Effect effectOf(const Instr& instr) const {
     if (regalloc::isCall(instr) || ori::letsOthersRun(instr.op)) return Effect::Parts;
@@ -66,8 +66,8 @@ class WarpWaits {
   std::unordered_set<const Instr*> needless_;
 };
 
-/// Blocks that lanes may come to apart: those behind what parts them, up to where all have waited for each other.
-/// `parts` says what does, of a block and the effect that it ends with.
+/// Blocks that lanes may reach diverged: from the points of divergence on, up to where all have waited for each other.
+/// `parts` says where lanes diverge, given a block and its final effect.
 template <typename Parts>
 std::vector<bool> blocksBehind(const ori::Cfg& cfg, const std::vector<Effect>& effects, const Parts& parts) {
   std::vector<bool> isBehind(cfg.idCount(), ori::mayRunApart(cfg.function()));
@@ -89,9 +89,9 @@ std::vector<bool> blocksBehind(const ori::Cfg& cfg, const std::vector<Effect>& e
   return isBehind;
 }
 
-/// Blocks that lanes may come to apart. Those that part on a branch are together again behind its convergence barrier,
-/// where it gets one (ptxas relies on that, too); those that have waited for a part of the warp, have yielded, or were
-/// in a function of which nothing is known, only where all wait for each other.
+/// Blocks that lanes may reach diverged. Lanes that diverge at a branch reconverge at its convergence barrier, where it
+/// gets one (ptxas relies on that, too). Lanes that have waited for a part of the warp, have yielded, or were in a
+/// function about which nothing is known reconverge only where all wait for each other.
 std::vector<bool> blocksWhereApart(const WarpWaits& waits, const ori::Cfg& cfg, const ori::Divergence& divergence) {
   std::vector<Effect> effects(cfg.idCount(), Effect::None);
   for (const ori::BlockId id : cfg.reversePostOrder())
@@ -108,8 +108,8 @@ std::vector<bool> blocksWhereApart(const WarpWaits& waits, const ori::Cfg& cfg, 
   return isApart;
 }
 
-/// Whether the lanes that begin another round of the loop are together, if those at its header are: nothing in the loop
-/// has parted them, or they have waited for each other since.
+/// Whether lanes that are together at the loop's header are together in each iteration: nothing in the loop makes them
+/// diverge, or they have waited for each other since.
 bool staysTogether(const WarpWaits& waits, const ori::Cfg& cfg, const ori::Divergence& divergence,
                    const ori::Loops& loops, ori::LoopId loop) {
   const ori::BlockId header = loops.loop(loop).header;
@@ -134,8 +134,8 @@ bool staysTogether(const WarpWaits& waits, const ori::Cfg& cfg, const ori::Diver
   return true;
 }
 
-/// The blocks that lanes may come to apart, and the waits for some of the lanes that are needed. One that stays may
-/// part the lanes before another one: so until nothing changes.
+/// Returns the blocks that lanes may reach diverged, and finds the partial waits that are needed. A wait that is kept
+/// may make the lanes diverge before another one, so this iterates to a fixed point.
 std::vector<bool> findNeededWaits(const ori::Function& function, WarpWaits& waits, const ori::Cfg& cfg,
                                   const ori::Divergence& divergence) {
   std::vector<bool> isApart = blocksWhereApart(waits, cfg, divergence);
@@ -156,8 +156,8 @@ std::vector<bool> findNeededWaits(const ori::Function& function, WarpWaits& wait
   return isApart;
 }
 
-/// WARPSYNC is an illegal instruction in a lane that its mask leaves out. PTX leaves undefined what such a lane gets;
-/// ptxas has the other lanes go on alike (observed, of shuffles).
+/// WARPSYNC is an illegal instruction in a lane outside its mask. PTX leaves such a lane undefined; ptxas lets the
+/// other lanes continue (observed, for shuffles).
 void guardByMask(ori::Function& function, Instr& sync) {
   ori::Builder b = ori::Builder::before(function, &sync);
   b.setSource(sync.source);
@@ -168,7 +168,7 @@ void guardByMask(ori::Function& function, Instr& sync) {
   function.setGuard(&sync, isOfMask);
 }
 
-/// Whether the mask of a WARPSYNC, or its condition, is set in the loop that it stands in.
+/// Whether the mask of a WARPSYNC, or its condition, is defined in the loop that contains it.
 bool isSetInLoop(const ori::Function& function, const Instr& sync, const ori::Loops& loops) {
   for (unsigned i = 0; i < sync.operandCount; ++i) {
     const isa::Operand operand = sync.op_(i).value();
@@ -179,7 +179,7 @@ bool isSetInLoop(const ori::Function& function, const Instr& sync, const ori::Lo
   return false;
 }
 
-/// Sets the mask of all lanes in front of a WARPSYNC.
+/// Sets the mask of all lanes before a WARPSYNC.
 void setMaskAgain(ori::Function& function, Instr& sync) {
   ori::Builder b = ori::Builder::before(function, &sync);
   b.setSource(sync.source);
@@ -189,7 +189,7 @@ void setMaskAgain(ori::Function& function, Instr& sync) {
   if (!sync.op_(0).value().isNone()) function.setOperand(&sync, 0, isa::Operand::pt());
 }
 
-/// Each attempt to get registers begins with all lanes (ptxas does the same).
+/// Whether the WARPSYNC precedes a request for registers. Each attempt begins with all lanes (ptxas does the same).
 bool asksForRegisters(const Instr& sync) {
   return sync.next && sync.next->op == Op::USETMAXREG_ALLOC;
 }
@@ -197,12 +197,11 @@ bool asksForRegisters(const Instr& sync) {
 } // namespace
 
 /// Phase 71. Divergent branches out of loops to EXIT become guarded EXITs (exitLoopsUnderGuard). Repeated fences are
-/// removed (dropRepeatedFences). A WARPSYNC for all
-/// lanes, or for some that are known, goes where they are together as it is: no branch has parted them since the kernel
-/// began, or since all have waited for each other, or they meet behind it; one at the head of a loop in which no lanes
-/// part goes in front of it. One for some lanes that stays is for these lanes only (guardByMask).
-/// What is there to order memory (bar.warp.sync) stays. ptxas 13.0 leaves out the same ones, and looks once in front of
-/// a row of shuffles for lanes that are missing (observed).
+/// removed (dropRepeatedFences). A WARPSYNC for all lanes, or for a known subset, is removed where they are together
+/// already: no branch has made them diverge since the kernel began or since all have waited for each other, or they
+/// reconverge after it. A WARPSYNC at the head of a loop in which no lanes diverge moves before the loop. A partial
+/// WARPSYNC that is kept runs in its lanes only (guardByMask). One that orders memory (bar.warp.sync) is kept. ptxas
+/// 13.0 removes the same ones, and checks once before a sequence of shuffles for missing lanes (observed).
 bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
   const bool exits = exitLoopsUnderGuard(function, context), fences = dropRepeatedFences(function, context);
   if (!function.everHad(Op::WARPSYNC) && !function.everHad(Op::WARPSYNC_ALL)) return exits || fences;
@@ -214,7 +213,7 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
   std::vector<Instr*> needless, partial;
   struct Early {
     Instr* instr;
-    ori::BlockId entry; ///< the block in front of its loop
+    ori::BlockId entry; ///< the block before its loop
     bool isSetInLoop;
   };
   std::vector<Early> early;

@@ -13,7 +13,8 @@ using ori::Instr;
 
 namespace {
 
-/// Needs all lanes of the warp, which PTX promises (.aligned). Operations with a mask wait for its lanes themselves.
+/// Whether the instruction needs all lanes of the warp, which PTX promises (.aligned). Operations with a mask wait for
+/// its lanes themselves.
 bool needsWholeWarp(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (!row.has(isa::Flag::Convergent)) return false;
@@ -32,7 +33,7 @@ void yieldAtHeader(ori::Function& function, ori::BlockId header, PhaseContext& c
   context.remarks.did(yield, "YIELD: lanes of the warp may wait for each other in this loop", 1);
 }
 
-/// Sleeping yields as well.
+/// Finds the NANOSLEEPs. Sleeping yields as well.
 std::vector<Instr*> findSleeps(const ori::Function& function) {
   std::vector<Instr*> sleeps;
   if (!function.everHad(Op::NANOSLEEP)) return sleeps;
@@ -42,13 +43,13 @@ std::vector<Instr*> findSleeps(const ori::Function& function) {
   return sleeps;
 }
 
-/// Nothing else is in its block but phis.
+/// Splits the block so that the instruction is alone in it, except for phis.
 void isolate(ori::Function& function, Instr& instr) {
   if (instr.prev && instr.prev->op != Op::PHI) function.splitAfter(instr.prev);
   if (instr.next) function.splitAfter(&instr);
 }
 
-/// Lanes that come to the block at any time wait for each other in front of what needs them all.
+/// Makes lanes that reach the block at different times wait for each other before an instruction that needs them all.
 void gatherFor(ori::Function& function, const ori::Block& block, PhaseContext& context) {
   bool areTogether = false;
   for (Instr* instr = block.first; instr; instr = instr->next) {
@@ -64,12 +65,12 @@ void gatherFor(ori::Function& function, const ori::Block& block, PhaseContext& c
 
 } // namespace
 
-/// Phase 72. Loops in which a lane may wait for another lane of its warp begin with YIELD, which lets the others run:
-/// without it those go on waiting at the convergence barrier behind the loop, or in front of the branch that parted
-/// them, and the kernel hangs (observed on H200). YIELD has a block of its own, so that no phase moves code across it,
-/// and so has NANOSLEEP, which yields, too (behind either ptxas 13.0 keeps no loop counter in a uniform register). The
-/// lanes are apart behind it until a WARPSYNC.ALL (ori::blocksBehindYields), and wait for each other in front of
-/// instructions that need all of them.
+/// Phase 72. Inserts YIELD at the start of loops in which a lane may wait for another lane of its warp. YIELD lets the
+/// other lanes run. Without it they would keep waiting at the convergence barrier after the loop, or before the branch
+/// at which they diverged, and the kernel hangs (observed on H200). YIELD has a separate block, so that no phase moves
+/// code across it, and so has NANOSLEEP, which yields, too (after either, ptxas 13.0 keeps no loop counter in a uniform
+/// register). The lanes are diverged after it until a WARPSYNC.ALL (ori::blocksBehindYields), and wait for each other
+/// before instructions that need all of them.
 bool lateExpandSyncInstructions(ori::Function& function, PhaseContext& context) {
   std::vector<ori::BlockId> headers;
   for (const ori::LoopId loop : findSpinLoops(function))

@@ -12,14 +12,15 @@
 
 namespace orias::phases {
 
-/// Phase 74. What all lanes of a warp compute alike is computed once, on the uniform datapath, and kept in one register
-/// of the warp instead of one for each lane. phases/uniform/plan.h has the conditions. Copies have replaced the phis
-/// already: every definition and use is in sight. Constants that the rest reads come in uniform registers too, where
-/// the chip likes that (knob UniformRegForConstants), else as operands where they have room, and values that the warp
-/// gets from its lanes come once in a block. What depends on two loop-invariant values is computed before the loop
-/// (phases/uniform/invariant_parts.h). Knob UniformRegMode (687): 0 leaves all values where they are.
+/// Phase 74. Values that are the same in all lanes of a warp are computed once, on the uniform datapath, and kept in
+/// one uniform register instead of one register per lane. phases/uniform/plan.h has the conditions. Copies have
+/// replaced the phis already, so every definition and use is visible. Constants of non-uniform code use uniform
+/// registers too, where that suits the chip (knob UniformRegForConstants), and otherwise operands that can hold them.
+/// Values that the warp gets from its lanes are moved once per block. Computations on two loop-invariant values are
+/// moved before the loop (phases/uniform/invariant_parts.h). Knob UniformRegMode (687): 0 disables the phase.
 bool convertToUniformReg(ori::Function& function, PhaseContext& context) {
-  if (ori::mayRunApart(function)) return false; // a warp has nothing to itself then (phases/uniform/local_values.h)
+  if (ori::mayRunApart(function))
+    return false; // parts of a warp share its uniform registers then (phases/uniform/local_values.h)
   if (!context.target.has(isa::Capability::UniformRegisters) || !context.knobs.enabled(Knob::UniformRegMode))
     return false;
   const unsigned parts = hoistInvariantParts(function, context);

@@ -23,21 +23,21 @@ using ori::Instr;
 
 namespace {
 
-/// Instructions between a value and its only reader that are looked at.
+/// The most instructions between a value and its only reader that are examined.
 constexpr unsigned kFarthest = 64;
-/// Instructions behind the last reader of a register that are looked at for another one.
+/// The most instructions after the last reader of a register that are examined for a further reader.
 constexpr unsigned kFarthestEnd = 512;
-/// A register with no more references, and no more of them in the block, is looked for by them.
+/// Limits for searching a register's uses through its reference list: references in all, and those in the block.
 constexpr unsigned kMostRefs = 64, kMostOthers = 8;
 
-/// One or two words that are chosen by one condition: where it holds, a value that was computed for that, else another
-/// one that is not wanted any more.
+/// One or two words selected by one condition: where it holds, a value computed for this only, else another value,
+/// which is dead afterwards.
 struct Choice {
   Instr* def;                   ///< computes the value
-  Instr* first;                 ///< the select of the value, or of its low word
-  Instr* second;                ///< of its high word; null
+  Instr* first;                 ///< the select of the value's only or low word
+  Instr* second;                ///< the select of the high word, or null
   Operand result, other, value; ///< as wide as the value
-  Operand condition;            ///< when the value is wanted
+  Operand condition;            ///< when the value is selected
 };
 
 class Peepholes {
@@ -57,7 +57,7 @@ class Peepholes {
         if (instr->op == Op::SEL) {
           Instr* guarded = guardInsteadOfChoice(*instr);
           changed |= guarded != nullptr;
-          if (guarded) instr = guarded; // in place of the select
+          if (guarded) instr = guarded; // replaces the select
         } else if (isLimit(*instr)) {
           changed |= joinLimits(*instr);
         } else if (instr->op == Op::ATOMS) {
@@ -68,20 +68,20 @@ class Peepholes {
   }
 
  private:
-  /// The only definition of a value that all its other names read, further up in the block of `reader`.
+  /// The only definition of a value whose other references are all reads, earlier in the block of `reader`.
   Instr* ownDef(const Operand& value, const Instr& reader, std::size_t names) const {
     if (!isPlainRegister(value) || !value.isReg(File::R)) return nullptr;
-    // Counted first: some registers have very many names.
+    // Counted first: some registers have very many references.
     if (countRefs(function_, function_.use(value.reg), names) != names) return nullptr;
     Instr* def = function_.singleDef(value.reg);
     return def && def->block == reader.block && !def->isGuarded() ? def : nullptr;
   }
 
-  // --- predicates instead of selects
+  // --- guarded definitions instead of selects
 
-  /// SEL x, value, other, p, where `value` is computed for it alone and `other` ends here: the other value, and where p
-  /// holds, the value is computed over it. The select is spared, and so is the work where no lane wants it.
-  /// Returns what takes the place of the select, or null.
+  /// Matches SEL x, value, other, p, where `value` is computed for it alone and `other` dies here. Keeps the other
+  /// value, and computes the value over it under guard p. This saves the select, and the computation where no lane
+  /// needs it. Returns the instruction that replaces the select, or null.
   Instr* guardInsteadOfChoice(Instr& select) {
     for (bool wantsFirst : {true, false}) {
       const std::optional<Choice> choice = choiceOf(select, wantsFirst);
@@ -106,7 +106,7 @@ class Peepholes {
       if (!def) return std::nullopt;
       return Choice{def, &select, nullptr, result, other, value, condition};
     }
-    // The last of two selects, of whichever word.
+    // The last of two selects, of either word.
     if (width != 2) return std::nullopt;
     Instr* def = ownDef(value, select, 3);
     if (!def) return std::nullopt;
@@ -125,7 +125,7 @@ class Peepholes {
     return Choice{def, &select, twin, *pair, *others, function_.use(value.reg), condition};
   }
 
-  /// Two words that stand next to each other.
+  /// The register pair that two words form, if they are adjacent.
   std::optional<Operand> pairOf(const Operand& low, const Operand& high) const {
     if (!isPlainRegister(low) || !isPlainRegister(high) || low.reg != high.reg || low.sub + 1 != high.sub)
       return std::nullopt;
@@ -134,7 +134,7 @@ class Peepholes {
     return isAlignedPart(function_, pair) ? std::optional(pair) : std::nullopt;
   }
 
-  /// From the one select to the other, further down, nobody notices when the first is done late.
+  /// Whether no instruction between the two selects is affected when the first is delayed to the second.
   static bool isAlone(const Instr& first, const Instr& last, const Operand& result, const Operand& other,
                       const Operand& condition) {
     unsigned left = kFarthest;
@@ -173,19 +173,19 @@ class Peepholes {
     return isAll;
   }
 
-  /// Their registers can become one.
+  /// Whether the two registers can become one.
   bool areAlike(const Operand& a, const Operand& b) const {
     return a.sub == b.sub && function_.vreg(a.reg).width == function_.vreg(b.reg).width;
   }
 
-  /// Whether a part of the register may be read behind the instruction as it is now.
+  /// Whether a part of the register may be read after the instruction, in the current code.
   bool isLiveBehind(const Instr& instr, const Operand& reg) const {
     const std::optional<std::vector<const Instr*>> others = othersThatName(reg.reg, instr);
     const auto names = [&](const Instr& other) {
       return others ? std::ranges::find(*others, &other) != others->end()
                     : std::ranges::any_of(other.refs(), [&](const ori::Operand& o) { return o.reg == reg.reg; });
     };
-    // What has been made by this phase is not in the snapshot; nothing of it is live at a border of blocks.
+    // Registers created by this phase are not in the snapshot; none of them is live across blocks.
     for (unsigned k = 0; k < reg.width; ++k) {
       const Operand word = function_.part(reg.reg, reg.sub + k);
       bool ends = false;
@@ -203,7 +203,7 @@ class Peepholes {
     return false;
   }
 
-  /// The other instructions of the block that name a register, if they are few and easily found.
+  /// The other instructions of the block that refer to a register, if they are few and easily found.
   std::optional<std::vector<const Instr*>> othersThatName(ori::VRegId reg, const Instr& instr) const {
     std::vector<const Instr*> others;
     unsigned left = kMostRefs;
@@ -228,13 +228,14 @@ class Peepholes {
     function_.erase(choice.first);
   }
 
-  // --- limits
+  // --- minimum and maximum
 
   bool isLimit(const Instr& instr) const {
     return instr.op == Op::VIMNMX || (instr.op == Op::FMNMX && hasFloatLimits_);
   }
 
-  /// The lowest (or highest) of two, and of that and a third. ptxas joins those of floats, too (observed).
+  /// Joins the minimum (or maximum) of two values, and of that and a third, into one operation. ptxas joins those of
+  /// floats, too (observed).
   bool joinLimits(Instr& outer) {
     constexpr unsigned kA = 1, kB = 2, kKind = 3;
     const bool isFloat = outer.op == Op::FMNMX;
@@ -270,7 +271,8 @@ class Peepholes {
 
   // --- atomics
 
-  /// An addition of 1 to a word of shared memory, whose result nobody reads, needs no register for the 1.
+  /// Replaces an addition of 1 to a word of shared memory, whose result is unused, by a form that needs no register for
+  /// the 1.
   bool countLanes(Instr& atomic) {
     constexpr unsigned kAddress = 1, kUniform = 2, kOffset = 3, kAddend = 4;
     constexpr unsigned kWordTypes = 2; // U32 and S32
@@ -300,7 +302,7 @@ class Peepholes {
   ori::Function& function_;
   PhaseContext& context_;
   const ori::Cfg& cfg_;
-  const ori::Liveness* liveness_ = nullptr; ///< before anything changes
+  const ori::Liveness* liveness_ = nullptr; ///< of the original code
   const std::size_t vregCount_;
   const bool joinsPairs_;
   const bool hasFloatLimits_; ///< the chip has FMNMX3
@@ -308,14 +310,14 @@ class Peepholes {
 
 } // namespace
 
-/// Phase 75. What the chip has instructions for, and the general rules do not look for, as it cannot be said in
-/// SSA form or is not worth it before all is combined: values computed under a condition instead of chosen by it, the
-/// lowest of three, counting in shared memory, and pairs of instructions that are one (joined_ops.h).
+/// Phase 75. Instruction selection that the general rules do not do, since it cannot be expressed in SSA form or does
+/// not pay before everything is combined: guarded computations instead of selects, minimum and maximum of three,
+/// counting in shared memory, and pairs of instructions that are one (joined_ops.h).
 bool lateArchOptimizeFirst(ori::Function& function, PhaseContext& context) {
   bool changed = false;
   for (std::int64_t round = 0; round < context.knobs.get(Knob::LateArchMaxRounds); ++round) {
     if (!Peepholes(function, context).run()) break;
-    // The copies that stand in front of guarded operations; what they copy ends there.
+    // The copies before guarded operations; their sources end there.
     ori::coalesceCopies(function);
     changed = true;
   }

@@ -32,23 +32,24 @@ using ori::LoopId;
 
 namespace {
 
-/// Nests deeper than this keep the invariants of their outermost loops.
+/// In deeper nests, the invariants of the outermost loops are kept.
 constexpr std::uint32_t kMostLevels = 8;
-/// What needs more instructions than this stays: each invariant is looked at with all that it needs.
+/// Longer chains are not hoisted: each invariant is examined with its whole chain.
 constexpr std::size_t kLongestChain = 64;
 
 unsigned indexOf(File file) {
   return static_cast<unsigned>(file);
 }
 
-/// A register moves into another one of its file: the two may become one yet, and cost nothing then.
+/// Whether the instruction copies a register into another of the same file. The two may be coalesced later, which costs
+/// nothing.
 bool isPlainCopy(const Instr& instr) {
   if (!isa::desc(instr.op).has(Flag::Copy) && instr.op != Op::MOV) return false;
   const ori::Operand &to = instr.op_(0), &from = instr.op_(1);
   return from.isReg() && from.file == to.file;
 }
 
-/// Reads a constant bank at a place that is not known to lie within it.
+/// Whether the instruction reads a constant bank at an offset that may be outside of it.
 bool mayReadOutside(const Instr& instr) {
   for (const ori::Operand& o : instr.ops())
     if (o.isConst() && o.reg != Operand::kNoReg) return true;
@@ -57,8 +58,8 @@ bool mayReadOutside(const Instr& instr) {
                      [](const ori::Operand& o) { return !o.isDef && o.isReg() && !o.isZeroReg(); });
 }
 
-/// Computes from its operands alone, the same each time, and cannot fault: it may run where it did not run before. The
-/// way from the lanes to the warp (R2UR) counts as such: where it may stand is asked for each.
+/// Whether the instruction depends only on its operands and cannot fault, so it may run speculatively. R2UR, from the
+/// lanes to the warp, counts as such; its permitted places are checked separately.
 bool isPure(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   for (Flag flag : {Flag::Load, Flag::Volatile, Flag::Variadic, Flag::Varying, Flag::WarpWide})
@@ -73,17 +74,17 @@ bool touchesWarp(const Operand& o) {
   return o.isReg() && !o.isZeroReg() && (o.file == File::UR || o.file == File::UP);
 }
 
-/// The loops of one depth: what is to move out of which, decided before anything moves. Liveness and divergence are
-/// looked at when the first candidate asks: most loops have none left.
+/// The loops of one depth. All moves are decided before any is made. Liveness and divergence are computed for the first
+/// candidate: most loops have none left.
 class Level {
  public:
-  /// With `lanesOnly` nothing moves that reads or writes uniform registers.
+  /// With `lanesOnly`, nothing moves that reads or writes uniform registers.
   Level(ori::Function& function, PhaseContext& context, bool lanesOnly)
       : function_(function), context_(context), lanesOnly_(lanesOnly), cfg_(function.analyses().cfg()),
         dominators_(function.analyses().dominators()), loops_(function.analyses().loops()), components_(function),
         definitions_(components_.count()) {}
 
-  /// True when something moved: the snapshots are out of date then.
+  /// Returns whether something moved: the snapshots are out of date then.
   bool hoist(std::uint32_t depth) {
     std::vector<Move> moves;
     for (LoopId loop = 0; loop < loops_.all().size(); ++loop)
@@ -102,9 +103,9 @@ class Level {
     BlockId from, header; ///< the only edge into the loop
     std::vector<Instr*> instrs;
   };
-  /// Who writes a component in the loop at hand.
+  /// The definition of a component in the current loop.
   struct Definition {
-    LoopId loop = ori::kNoId; ///< the loop that `instr` is of; others have been looked at before
+    LoopId loop = ori::kNoId; ///< the loop of `instr`; entries of other loops are outdated
     Instr* instr = nullptr;
     bool isOnlyOne = false;
   };
@@ -147,15 +148,16 @@ class Level {
             });
   }
 
-  /// Its operands are the same in each round, and it alone says in the loop what its results are. These are not wanted
-  /// with the values that they have in front of the loop, or had in the round before: neither in the loop nor behind.
+  /// Whether the operands are loop-invariant, and the instruction is the loop's only definition of its results. The
+  /// values that the results had before the loop or in the previous iteration must not be used, neither in the loop nor
+  /// after it.
   bool isInvariant(LoopId loop, const Instr& instr) {
     if (!isPure(instr) || isPlainCopy(instr)) return false;
     bool hasResult = false, isKnown = true;
     for (const ori::Operand& o : instr.ops()) {
       if (lanesOnly_ && touchesWarp(o)) return false;
       if (!o.isReg() || o.isZeroReg()) continue;
-      // Uniform predicates stay within their blocks, and barriers where they are.
+      // Uniform predicates are not live across blocks, and barriers are not moved.
       if (!o.isVirtual() || o.file == File::B || (o.isDef && o.file == File::UP)) return false;
       hasResult |= o.isDef;
       components_.forEach(o, [&](CompId c) {
@@ -174,7 +176,7 @@ class Level {
     return !isOld;
   }
 
-  /// Marks what moves: those first that spare the most instructions, while registers last.
+  /// Marks the instructions to hoist: first those that save the most instructions, while registers last.
   void choose(LoopId loop, BlockId from, const std::vector<Instr*>& order) {
     std::vector<Root> roots;
     for (Instr* instr : order)
@@ -193,8 +195,7 @@ class Level {
         if (invariants_[instr]) continue;
         if (!why) why = whyNot(loop, from, *instr);
         if (!isReadByRest(*instr)) continue;
-        // A part of a tuple of uniform registers keeps the whole tuple from others: there are few, and they are
-        // aligned.
+        // A part of a tuple of uniform registers occupies the whole tuple: there are few, and they are aligned.
         for (const ori::Operand& o : instr->ops())
           if (o.isDef && o.isVirtual())
             wanted[indexOf(o.file)] += o.file == File::UR ? function_.vreg(o.reg).width : o.width;
@@ -211,7 +212,7 @@ class Level {
     }
   }
 
-  /// Why an instruction may not run in front of the loop; null when it may.
+  /// Why an instruction may not run before the loop; null when it may.
   const char* whyNot(LoopId loop, BlockId from, const Instr& instr) {
     const bool isForWarp = std::any_of(instr.ops().begin(), instr.ops().end(),
                                        [](const ori::Operand& o) { return o.isDef && touchesWarp(o); });
@@ -220,14 +221,14 @@ class Level {
     if (!lanes.isUniformBlock(from) || lanes.branchesApart(from))
       return "not hoisted: the preheader is divergent, and the result is a uniform register";
     if (instr.op != Op::R2UR) return nullptr;
-    // Those lanes that never come to it may have anything in the register.
+    // Lanes that never reach it may have any value in the register.
     const BlockId block = instr.block->id;
     if (!lanes.isUniformBlock(block) || !lanes.isUniform(instr.op_(2)) || !runsBeforeAnyLeaves(loop, block))
       return "not hoisted: the value is not available in all lanes of the preheader";
     return nullptr;
   }
 
-  /// Why there are no registers that a result could keep throughout the loop; null when there are.
+  /// Why no registers are available for a result throughout the loop; null when there are.
   const char* whyNotLasting(LoopId loop, const Instr& instr, const ori::FileCounts& used,
                             const ori::FileCounts& wanted) {
     const auto after = [&](File file) { return used[indexOf(file)] + wanted[indexOf(file)]; };
@@ -241,7 +242,7 @@ class Level {
     const std::int64_t adjusted = predicates == 0 ? 0 : predicates + context_.knobs.get(Knob::PredTargetAdjust);
     if (isShort(File::P, static_cast<unsigned>(std::clamp<std::int64_t>(adjusted, 0, 7))))
       return "not hoisted: pressure on predicates is too high";
-    // What some rounds do without is worth no register that others may want.
+    // An instruction that some iterations skip is not worth a register that costs warps.
     if (wanted[indexOf(File::R)] != 0 && instr.block->isAside) return "not hoisted: it is in a cold block of the loop";
     if (wanted[indexOf(File::R)] != 0 && after(File::R) > freeRegisters() && !runsInEveryRound(loop, instr.block->id))
       return "not hoisted: not every iteration executes it";
@@ -265,7 +266,7 @@ class Level {
     }
   }
 
-  /// The only result, if it is a register that nothing else writes.
+  /// The only result, if it is a register without other definitions in the loop.
   const ori::Operand* onlyResult(const Instr& instr) const {
     const ori::Operand* result = nullptr;
     for (const ori::Operand& o : instr.ops()) {
@@ -276,7 +277,7 @@ class Level {
     return result;
   }
 
-  /// The arms of a loop may each have computed it for themselves: in front of the loop one is enough.
+  /// The arms of a branch in the loop may compute the same value; before the loop one computation is enough.
   bool computeTheSame(const Instr& a, const Instr& b) const {
     return onlyResult(a) && onlyResult(b) && isSameOperation(function_, a, b) &&
            std::ranges::none_of(a.ops(), [&](const ori::Operand& o) {
@@ -290,7 +291,7 @@ class Level {
                        [&](BlockId latch) { return dominators_.dominates(block, latch); });
   }
 
-  /// Every lane that enters the loop comes here.
+  /// Whether every lane that enters the loop reaches the block.
   bool runsBeforeAnyLeaves(LoopId loop, BlockId block) const {
     for (BlockId id : loops_.blocks(loop)) {
       const Instr* last = function_.block(id)->last;
@@ -302,7 +303,7 @@ class Level {
                        [&](const auto& exit) { return dominators_.dominates(block, exit.first); });
   }
 
-  /// Someone reads a result who is not an invariant.
+  /// Whether a result has a reader that is not an invariant.
   bool isReadByRest(const Instr& instr) const {
     bool isRead = false;
     for (const ori::Operand& o : instr.ops())
@@ -311,7 +312,7 @@ class Level {
     return isRead;
   }
 
-  /// The invariant and those that it needs.
+  /// The invariant and its operands' chain.
   std::vector<Instr*> chainOf(LoopId loop, Instr* root) const {
     std::vector<Instr*> chain{root};
     for (std::size_t i = 0; i < chain.size() && chain.size() <= kLongestChain; ++i)
@@ -326,14 +327,14 @@ class Level {
     return chain;
   }
 
-  /// Instructions saved in each round.
+  /// Instructions saved in each iteration.
   unsigned work(const std::vector<Instr*>& chain) const {
     return static_cast<unsigned>(std::count_if(chain.begin(), chain.end(), [&](const Instr* instr) {
       return !invariants_.at(instr) && !isAsWellMadeInside(*instr);
     }));
   }
 
-  /// A number that goes into a copy may be set there.
+  /// Whether the instruction sets a number for a copy, which can be set there.
   bool isAsWellMadeInside(const Instr& instr) const {
     if (!isa::desc(instr.op).has(Flag::Copy) && instr.op != Op::MOV) return false;
     if (!instr.op_(1).isImm() || !instr.op_(0).isVirtual()) return false;
@@ -354,12 +355,12 @@ class Level {
     if (!divergence_) divergence_ = &function_.analyses().divergence();
     return *divergence_;
   }
-  /// Registers of the lanes that may be live: so many that as many warps fit as before.
+  /// The most live vector registers that keep the number of warps.
   unsigned limit() {
     if (!limit_) limit_ = registersUpToCliff(function_, pressure().maximum()[indexOf(File::R)], context_);
     return *limit_;
   }
-  /// Registers of the lanes that cost no warps at all.
+  /// The most live vector registers that cost no warps.
   unsigned freeRegisters() {
     if (!freeRegisters_) freeRegisters_ = registersUpToCliff(function_, 0, context_);
     return *freeRegisters_;
@@ -377,7 +378,7 @@ class Level {
   const ori::RegisterPressure* pressure_ = nullptr;
   const ori::Divergence* divergence_ = nullptr;
   std::optional<unsigned> limit_, freeRegisters_;
-  std::map<const Instr*, bool> invariants_; ///< of the loop at hand; whether it moves
+  std::map<const Instr*, bool> invariants_; ///< of the current loop; whether it moves
 };
 
 bool hoist(ori::Function& function, PhaseContext& context, bool lanesOnly) {
@@ -387,21 +388,21 @@ bool hoist(ori::Function& function, PhaseContext& context, bool lanesOnly) {
 
 } // namespace
 
-/// Phase 79. Out of SSA form, what computes the same in each round of a loop moves in front of it: what phases 45 to 74
-/// have put into loops (constants that instructions cannot name, ULDC and UMOV, the bridges between the lanes and the
-/// warp), and what did not fit in phase 66, when the lanes kept what is in uniform registers now. A register may have
-/// several values here, so the result must be the only one that the loop writes there, and no old one may be wanted.
-/// Equal numbers that meet in front of a loop become one register, and so does what is computed of the same operands.
-/// Conditions move as well, while predicates last (knob HoistLatePredicates). Where parts of a warp may run on their
-/// own, uniform registers live within a block, and what touches them stays.
+/// Phase 79. Out of SSA form, hoists loop-invariant computations before the loop: code that phases 45 to 74 have put
+/// into loops (constants that are not possible as operands, ULDC and UMOV, the bridges between the lanes and the warp),
+/// and computations that did not fit in phase 66, when vector registers held values that are in uniform registers now.
+/// A register may have several values here, so the result must be the only one that the loop writes there, and no old
+/// one may be used. Equal numbers hoisted before a loop become one register, and so do equal computations on the same
+/// operands. Conditions move as well, while predicates last (knob HoistLatePredicates). Where parts of a warp may run
+/// separately, uniform registers live within a block, and instructions that use them do not move.
 bool oriHoistInvariantsLate2(ori::Function& function, PhaseContext& context) {
   if (!hoist(function, context, ori::mayRunApart(function))) return false;
   mergeEqualConstants(function);
   return true;
 }
 
-/// Phase 88. The same for what legalisation has left in loops. Where phase 86 has said how long uniform registers are
-/// wanted, or calls have their boundaries, what touches those registers stays.
+/// Phase 88. Repeats phase 79 for code that legalization has left in loops. Instructions with uniform registers do not
+/// move where phase 86 has marked their live ranges, or where calls have boundaries.
 bool oriHoistInvariantsLate3(ori::Function& function, PhaseContext& context) {
   return hoist(function, context, ori::mayRunApart(function) || hasFixedUniformLives(function));
 }

@@ -27,7 +27,7 @@ class Expansion {
       }
   }
 
-  /// Puts the number times four behind the table's place, and branches to what stands there.
+  /// Adds four times the number to the table's address, and branches to the entry's target.
   void expand(Instr* jump) {
     std::vector<Operand> labels;
     for (unsigned i = ori::kJmxLabels; i < jump->operandCount; ++i)
@@ -57,7 +57,7 @@ class Expansion {
     }
     b.emit(Op::LDC,
            {ori::component(place, 0), Operand::immediate(ori::kTableBank), scaled, Operand::immediate(offset)});
-    // Nothing stands in front of the start, so that the high word is zero.
+    // The table begins at the bank's start, so the high word is zero.
     b.copy(ori::component(place, 1), Operand::rz());
     std::vector<Operand> operands = {Operand::pt(), place, labels.front(),
                                      Operand::immediate(static_cast<std::int32_t>(end_))};
@@ -74,7 +74,8 @@ class Expansion {
 
 } // namespace
 
-/// Phase 80. A branch to one of many blocks becomes a word of a table in constant bank 2, and BRX to it.
+/// Phase 80. Expands a branch to one of many blocks into a load from a table in constant bank 2, and a BRX to the
+/// loaded word.
 bool expandJmxComputation(ori::Function& function, PhaseContext&) {
   if (!function.everHad(Op::JMX)) return false;
   Expansion expansion(function);

@@ -3,8 +3,8 @@
 
 namespace orias::phases {
 
-/// Phase 81. The peepholes of phase 75 on what is left; before Hopper, constants that stand in registers are moved
-/// there and not loaded.
+/// Phase 81. Repeats the peepholes of phase 75 on the remaining code. Before Hopper, constants that are in registers
+/// are moved there instead of loaded.
 bool lateArchOptimizeSecond(ori::Function& function, PhaseContext& context) {
   const bool changed = lateArchOptimizeFirst(function, context);
   return moveConstants(function) || changed;

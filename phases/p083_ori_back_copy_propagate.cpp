@@ -16,10 +16,10 @@ using ori::Instr;
 
 namespace {
 
-/// Results of more registers than that may not be written over what the instruction reads.
+/// Results of more registers than this may not overwrite an instruction's sources.
 constexpr unsigned kWidestInPlace = 2;
 
-/// What makes the value that is copied, and who else reads it.
+/// The definition of the copied value, and its other readers.
 struct Found {
   Instr* def = nullptr;
   unsigned slot = 0;
@@ -34,7 +34,7 @@ class BackCopies {
 
   bool run() {
     bool changed = false;
-    // From the end: what has become a copy into the last of a chain comes up again.
+    // From the end: an instruction that has become a copy into the next of a chain is visited again.
     for (ori::Block* block : function_.layout())
       for (Instr *instr = block->last, *before; instr; instr = before) {
         before = instr->prev;
@@ -46,7 +46,7 @@ class BackCopies {
  private:
   static bool isCopy(const Instr& instr) {
     if (!isa::desc(instr.op).has(isa::Flag::Copy)) return false;
-    // A MOV may be for some lanes of each quad only.
+    // A MOV may write some lanes of each quad only.
     if (instr.operandCount > 2 && !instr.op_(2).isNone() && instr.op_(2).imm != 15) return false;
     const Operand to = instr.op_(0).value(), from = instr.op_(1).value();
     return isPlainRegister(to) && isPlainRegister(from) && to.file == from.file && to.width == from.width &&
@@ -82,7 +82,7 @@ class BackCopies {
     return true;
   }
 
-  /// The copy is for some lanes only: so is what makes the value, right here.
+  /// The copy is guarded. Moves the value's definition here, under the same guard.
   bool guard(Instr& copy, const Found& found) {
     Instr& def = *found.def;
     if (!found.readers.empty()) return refuse(copy, "it is guarded, and its source has other uses");
@@ -105,7 +105,7 @@ class BackCopies {
     return results == 1;
   }
 
-  /// The same part of the register that takes the place of `from`.
+  /// The same part of the register that replaces `from`.
   static Operand moved(Operand operand, const Operand& from, const Operand& to) {
     operand.reg = to.reg;
     operand.sub = static_cast<std::uint8_t>(operand.sub - from.sub + to.sub);
@@ -116,8 +116,8 @@ class BackCopies {
     return part.sub >= whole.sub && part.sub + part.width <= whole.sub + whole.width;
   }
 
-  /// Looks upwards for what makes the value, and downwards for who reads it behind the copy. The result must not be
-  /// named before the copy, nor changed where the value is read.
+  /// Searches upwards for the value's definition, and downwards for its readers after the copy. The result must not be
+  /// referred to before the copy, nor changed where the value is read.
   bool find(const Instr& copy, Found& found) {
     const Operand to = copy.op_(0).value(), from = copy.op_(1).value();
     const std::size_t refs = countRefs(function_, from, distance_);
@@ -164,10 +164,9 @@ class BackCopies {
 
 } // namespace
 
-/// Phase 83. What is computed and then copied is computed where it is copied to, when nobody wants it under its old
-/// name. Leaving SSA form has made one register of the copies that it could, of whole registers that are alike: what is
-/// left are words of tuples, chains, and copies for some lanes. A select of what a guarded instruction made is such a
-/// copy, too.
+/// Phase 83. Computes a copied value directly in the copy's destination, when the source has no other use. Leaving SSA
+/// form has coalesced copies of whole, alike registers. Words of tuples, chains, and guarded copies are left. A select
+/// of the result of a guarded instruction is such a copy, too.
 bool oriBackCopyPropagate(ori::Function& function, PhaseContext& context) {
   const bool changed = writeOverOtherValues(function, context);
   return BackCopies(function, context).run() || changed;

@@ -18,7 +18,7 @@ using ori::VRegId;
 
 namespace {
 
-/// The instructions whose reading of a uniform register the literature's table names, by the first part of their
+/// The instructions whose reads of uniform registers are in the literature's table, by the first part of their
 /// mnemonics: moves, sums, loads, functions, permutations, shifts, float multiply-adds, register counts, logic.
 constexpr std::array<std::string_view, 12> kListed = {"MOV",  "IADD3", "LD",  "LDG",  "LDS",        "LDL",
                                                       "MUFU", "PRMT",  "SHF", "FFMA", "USETMAXREG", "LOP3"};
@@ -29,10 +29,10 @@ bool isListed(const Instr& instr) {
   return std::find(kListed.begin(), kListed.end(), family) != kListed.end();
 }
 
-/// Other instructions count when they are guarded.
+/// Other instructions require one when they are guarded.
 bool requiresBoundary(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
-  if (row.isPseudo() || row.pipe == isa::Pipe::Uniform) return false; // what runs once per warp keeps to itself
+  if (row.isPseudo() || row.pipe == isa::Pipe::Uniform) return false; // instructions that run once per warp
   return isListed(instr) || instr.isGuarded();
 }
 
@@ -58,8 +58,8 @@ class Inserter {
   }
 
  private:
-  /// One CONV.ALLOC for each uniform register that the instruction reads and that was written in front of the
-  /// boundary. One for a register is enough in a block.
+  /// Inserts one CONV.ALLOC for each uniform register that the instruction reads and that was written before the
+  /// boundary. One per register is enough in a block.
   bool holdFor(Instr& instr, bool isApart) {
     bool changed = false;
     for (unsigned i = 0; i < instr.operandCount; ++i) {
@@ -95,11 +95,12 @@ class Inserter {
   const ori::Divergence& divergence_;
   std::vector<bool> inside_; // by instruction id: between the boundaries of a call
   std::vector<VRegId> held_; // in this block
-  // By register. To find the definitions takes time by all uses, and some registers are used in each block.
+  // By register. Finding the definitions takes time proportional to all uses, and some registers are used in each
+  // block.
   std::vector<std::optional<bool>> writtenTogether_;
 };
 
-/// Most functions have neither uniform registers nor such calls, and need no analysis.
+/// Whether there is anything to do. Most functions have neither uniform registers nor such calls, and need no analysis.
 bool isConcerned(const ori::Function& function) {
   for (VRegId v = 0; v < function.vregCount(); ++v)
     if (function.vreg(v).file == File::UR && function.vreg(v).refs) return true;
@@ -111,12 +112,12 @@ bool isConcerned(const ori::Function& function) {
 
 } // namespace
 
-/// Phase 86. What a part of a warp reads from a uniform register that the whole warp wrote must still be there, however
-/// long the other part was under way: a CONV.ALLOC in front of the reader says so to the allocator. It has no encoding;
-/// phase 103 takes it out. Where: at the instructions of the literature's table (kListed), and at guarded ones, in
-/// blocks that lanes run apart, and between the boundaries of calls that allow it (allowConvAlloc), which are checked
-/// here (errors 7020, 7021). Where parts of a warp may be on their own at any place, no uniform value outlives its
-/// block.
+/// Phase 86. A uniform register that the whole warp wrote must keep its value until a part of the warp has read it,
+/// however long the other part runs meanwhile. A CONV.ALLOC before the reader tells the allocator. It has no encoding;
+/// phase 103 removes it. It is inserted at the instructions of the literature's table (kListed), and at guarded ones,
+/// in blocks that lanes run diverged, and between the boundaries of calls that allow it (allowConvAlloc), which are
+/// checked here (errors 7020, 7021). Where parts of a warp may run separately at any point, no uniform value is live
+/// across blocks.
 bool insertPseudoUseDefForConvUr(ori::Function& function, PhaseContext& context) {
   const bool isChanged = keepUniformValuesLocal(function);
   return (isConcerned(function) && Inserter(function, context).run()) || isChanged;

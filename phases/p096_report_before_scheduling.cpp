@@ -5,8 +5,8 @@
 
 namespace orias::phases {
 
-/// Phase 96. With knob ExtraMachineinstrPrinter, prints the most registers live at once, the size of the function, and
-/// what is live into each block. The maximum is a remark, too. Changes nothing.
+/// Phase 96. With knob ExtraMachineinstrPrinter, prints the peak register pressure, the size of the function, and the
+/// live-in registers of each block. The peak is a remark, too. Changes nothing.
 bool reportBeforeScheduling(ori::Function& function, PhaseContext& context) {
   const bool isPrinted = context.dump && context.knobs.enabled(Knob::ExtraMachineinstrPrinter);
   if (!isPrinted && !context.remarks.wanted()) return false;

@@ -22,75 +22,76 @@ namespace orias::phases {
 namespace {
 
 constexpr double kSchedulers = 4;
-/// What the estimate must gain to leave the occupancy class of the source order, as a share of the cycles.
+/// The estimated gain, as a share of the cycles, required to leave the source order's occupancy class.
 constexpr double kGainForFewerWarps = 0.03, kGainForMoreWarps = 0.01;
-/// Where a class with twice the warps makes the launch longer by at most this share, they are worth so much more, as a
-/// share of the cycles; less where it has fewer. Shared memory that the launch asks for is not known here, and seldom
-/// leaves less room for warps than registers do.
+/// If a class with twice the warps makes the launch longer by at most this share, its warps are worth this share of the
+/// cycles; less where it has fewer. The launch's dynamic shared memory is not known here, and seldom limits the warps
+/// more than registers do.
 constexpr double kMostLongerLaunch = 0.33, kWorthOfWarps = 1;
-/// The same where only slow orders come down to a class, and values are computed again for faster ones.
+/// The same limit where a class's own schedules are too slow, and rematerialization makes faster ones fit.
 constexpr double kMostLongerUnpromised = 0.05;
-/// Rematerialisation may free so many registers to reach an occupancy class, or this share of them: constants that a
-/// loop reads may fill the file.
+/// Rematerialization may free at most this many registers, or this share of them, to reach an occupancy class:
+/// constants that a loop reads may fill the register file.
 constexpr unsigned kReach = 32;
 constexpr double kShareToReach = 0.75;
-/// The most classes that are tried so, those with the most warps first; in large functions one. Of classes further
-/// away, so many that rematerialisation comes down to.
+/// The most classes that rematerialization is tried for, those with the most warps first; in large functions one. The
+/// second: how many classes beyond the nearest are tried where rematerialization reaches them.
 constexpr unsigned kMostClasses = 3, kMostFarClasses = 2;
-/// Orders of a larger class are tried so, too, where they make the launch shorter by this share.
+/// Schedules of a larger class are tried with rematerialization, too, if they make the launch shorter by this share.
 constexpr double kGainOfFasterOrders = 0.08;
-constexpr std::size_t kLarge = 50'000; ///< instructions times orders
-/// Instructions times orders that one function may try; beyond that, each region gets few orders.
+constexpr std::size_t kLarge = 50'000; ///< instructions times schedules
+/// Instructions times schedules that one function may try. Beyond that, each region gets few schedules.
 constexpr std::size_t kBudget = 400'000;
-/// The share of the cycles that an order must gain to be preferred to an earlier one.
+/// The share of the cycles that a schedule must gain to be preferred to an earlier one.
 constexpr double kGainForOrder = 0.02;
-/// Orders that differ by this share of the cycles are equal: of these, one with this share of the registers spreads
-/// loads and address arithmetic over the code, where other warps fill the waits. The estimate only knows their sum.
+/// Schedules whose cycles differ by at most this share are equal. Of these, one with at most this share of the
+/// registers spreads loads and address arithmetic over the code, where other warps fill the waits. The estimate only
+/// has their sum.
 constexpr double kEqualOrders = 0.01, kFewRegisters = 0.75;
-/// An order that finishes one tree of operands after the other is taken along where it needs at most this share of the
-/// registers of all others.
+/// A schedule that finishes one operand tree after another is also kept if it needs at most this share of the registers
+/// of all others.
 constexpr double kFarFewer = 0.6;
-/// And one that does so from the last instruction to the first, where it needs at most this share.
+/// The same for one that does so bottom-up, from the last instruction to the first.
 constexpr double kFewerByTrees = 0.8;
-/// What spill code makes an order longer by: a reload stands in front of its reader, which waits for it (observed on
-/// the emulator: 50 to 120 cycles for each).
+/// Cycles that spill code adds to a schedule. A reload precedes its reader, which waits for it (observed on the
+/// emulator: 50 to 120 cycles each).
 constexpr double kStoreCycles = 8, kReloadCycles = 64;
-/// The same for predicates, which wait in vector registers.
+/// The same for predicates, which are spilled to vector registers.
 constexpr double kPredicateStoreCycles = 4, kPredicateReloadCycles = 6;
 /// Cycles for which each of these instructions takes its pipe.
 constexpr double kPredicatePipeCycles = 2;
-/// The share of an order's length that no other warp hides.
+/// The share of a schedule's length that no other warp hides.
 constexpr double kShareOfLength = 0.05;
-/// Limits that are tried for a region, and further ones below what its orders need.
+/// The most limits that are tried for a region, and the most further ones below what its schedules need.
 constexpr std::size_t kMaxLimits = 6;
 constexpr unsigned kMaxFurther = 4;
-/// Orders leave up to so many registers of a class free where the allocator does not find a place for all values.
+/// The most registers of a class that schedules leave free where the allocator cannot allocate all values.
 constexpr unsigned kMostSlack = 15;
-/// Rematerialisation aims at so many registers below the class, one after the other: the allocator may not find a place
-/// for all values where they fill the class.
+/// Rematerialization targets this many registers below the class, one after the other: the allocator may not be able to
+/// allocate all values if they fill the class.
 constexpr unsigned kRoom[] = {0, 1, 3};
-/// The allocator is asked whether it finds these places where orders leave no more registers of the class free.
+/// Allocation is checked when the schedules leave at most this many registers of the class free.
 constexpr unsigned kTight = 3;
 
-/// An order of a region, and what it costs.
+/// A schedule of a region, and its cost.
 struct Candidate {
   Order order;
   OrderCost cost;
-  SpillCode spills, predicateSpills; ///< whatever the class
+  SpillCode spills, predicateSpills; ///< independent of the class
 };
 
-/// A region with the orders to choose from; the first is that of the source.
+/// A region and its candidate schedules. The first is the source order.
 struct Region {
   BlockRegion place;
   std::unique_ptr<ScheduleRegion> model;
   std::vector<Candidate> candidates;
-  RegionCounts limits{}; ///< whatever the class, never more
+  RegionCounts limits{}; ///< for all classes, an upper bound
   unsigned busy = 0;
   double frequency = 1;
 
-  /// May this order be taken at all? No file may need spills if the source order needs none, but for predicates where
-  /// `morePredicates`. Where R needs some in the source order, its peak may not be higher, and the other files only
-  /// count in the price.
+  /// Whether the schedule may be chosen. No file may need spills if the source order needs none there, except
+  /// predicates with `morePredicates`. Where the source order spills R, the schedule's peak may not be higher, and the
+  /// other files count only in the price.
   bool isAllowed(const Candidate& candidate, bool morePredicates) const {
     const RegionCounts& source = candidates[0].cost.peak;
     if (source[kR] > limits[kR]) return candidate.cost.peak[kR] <= source[kR];
@@ -111,7 +112,7 @@ struct Region {
 
 class PreScheduler {
  public:
-  /// `fixed`: the limit, whatever the occupancy classes; 0: one of theirs.
+  /// `fixed`: the register limit, instead of those of the occupancy classes; 0: none.
   PreScheduler(ori::Function& function, PhaseContext& context, unsigned fixed)
       : function_(function), context_(context), cfg_(function.analyses().cfg()),
         liveness_(function.analyses().liveness()), live_(liveness_), classes_(function, context), fixed_(fixed) {
@@ -130,7 +131,7 @@ class PreScheduler {
     if (const unsigned below = classBelow(choice); below != 0)
       if (reach(below, choice, limit) == Outcome::Reached) return true;
     const std::vector<unsigned> ends = classesToReach(choice);
-    // The nearest ones in any case; those with more warps as long as rematerialisation comes down to them.
+    // Always tries the nearest ones; tries those with more warps while rematerialization reaches them.
     const std::size_t near = ends.size() - std::min<std::size_t>(spent_ > kLarge ? 1 : kMostClasses, ends.size());
     unsigned tries = spent_ > kLarge ? 0 : kMostFarClasses;
     for (std::size_t i = 0; i < ends.size(); ++i) {
@@ -143,7 +144,7 @@ class PreScheduler {
   }
 
  private:
-  /// A limit, and what the orders under it cost.
+  /// A limit, and the cost of the best schedules under it.
   struct Choice {
     unsigned limit;
     double price, launch;
@@ -151,12 +152,12 @@ class PreScheduler {
 
   enum class Outcome : std::uint8_t {
     Reached,
-    OutOfReach, ///< the values that can be computed again are not enough, or cost more than the warps are worth
+    OutOfReach, ///< too few values can be rematerialized, or this costs more than the warps are worth
     NoGain,     ///< the estimate is against it
-    NoPlace     ///< the allocator finds no place for all values
+    NoPlace     ///< the allocator cannot allocate all values
   };
 
-  /// The regions and their orders. False as soon as no order of a region does with `most` registers.
+  /// Builds the regions and their schedules. Returns false as soon as a region has no schedule with `most` registers.
   bool gather(unsigned most = ~0u) {
     std::vector<ScheduleMarks> marks;
     marks.reserve(function_.layout().size());
@@ -173,8 +174,8 @@ class PreScheduler {
     return true;
   }
 
-  /// What is put into another order. Copies for the successors stay last: in front of the last reader of the old value
-  /// a copy would be an instruction.
+  /// The part that is reordered. Copies for the successors stay last: before the last reader of the old value, a copy
+  /// could not be coalesced.
   static std::span<ori::Instr* const> orderedPartOf(const BlockRegion& region) {
     std::span<ori::Instr* const> instrs = region.instrs;
     while (!instrs.empty() && instrs.back()->op == ori::Op::COPY)
@@ -182,11 +183,11 @@ class PreScheduler {
     return instrs;
   }
 
-  /// The values of the regions of a block. Notes how many registers are live at instructions that stay where they are.
+  /// The values of a block's regions. Records the register pressure at instructions that are not moved.
   std::vector<RegionValues> valuesOf(const ori::Block& block, std::span<const BlockRegion> regions) {
     std::vector<RegionValues> values(regions.size());
     std::size_t left = regions.size();
-    std::span<ori::Instr* const> part; // of the last region that is left, and has one
+    std::span<ori::Instr* const> part; // of the last remaining region that has one
     const auto findPart = [&] {
       for (part = {}; left != 0; --left) {
         part = orderedPartOf(regions[left - 1]);
@@ -215,12 +216,12 @@ class PreScheduler {
     unsigned registers = context_.maxRegisters;
     if (counts_) registers = std::min(registers, counts_->atStart(block.id));
     limits[kR] = std::max(registers, reserved) - reserved;
-    // The allocator needs room to place aligned tuples and to move values.
+    // The allocator needs free registers to align tuples and to move values.
     limits[kR] -= limits[kR] / 12;
     return limits;
   }
 
-  /// A loop has eight iterations; one that fills a local array has few, such as the reduction of large arguments of
+  /// Assumes eight iterations for a loop. A loop that fills a local array has few, such as the argument reduction of
   /// sine and cosine, and does not outweigh the loop around it.
   static double frequencyOf(const ori::Block& block) {
     bool fillsArray = false;
@@ -241,7 +242,7 @@ class PreScheduler {
     region.model = std::make_unique<ScheduleRegion>(instrs, std::move(values), context_.target);
     region.busy = busyCycles(*region.model);
     addCandidates(region, *region.model, block.isAside);
-    if (spent_ > kLarge) region.model.reset(); // for memory's sake
+    if (spent_ > kLarge) region.model.reset(); // to save memory
     regions_.push_back(std::move(region));
   }
 
@@ -255,7 +256,7 @@ class PreScheduler {
     const bool isWide = spent_ > kBudget;
     const RegionCounts source = region.candidates[0].cost.peak;
     const std::vector<unsigned>& ends = classes_.ends();
-    // No order is so much shorter than this that it would be preferred.
+    // No schedule can be shorter than this by enough to be preferred.
     const auto enough = static_cast<unsigned>(leastLength(model) / (1 - kGainForOrder));
     const auto isSettled = [&](unsigned limit) {
       return std::ranges::any_of(region.candidates, [&](const Candidate& c) {
@@ -263,8 +264,8 @@ class PreScheduler {
       });
     };
     if (fixed_ == 0 && isSettled(ends.front())) return;
-    // Where the source order has too many predicates or uniform registers, orders try to do with less, and without
-    // that.
+    // Where the source order has too many predicates or uniform registers, schedules are made both with and without the
+    // lower limit.
     std::vector<RegionCounts> bases{region.limits};
     RegionCounts relaxed = region.limits;
     for (std::size_t f = 0; f < relaxed.size(); ++f)
@@ -293,13 +294,13 @@ class PreScheduler {
         addCandidate(region, model, pressureAware(model, none, WhenShort::NewestReady), far) <= far)
       whenShort = WhenShort::NewestReady;
     add(latencyFirst(model, none));
-    // The other orders keep more results under way: where they need spills, or far more registers than this one.
+    // The other schedules keep more results live. Tried where they need spills, or far more registers than this one.
     const unsigned least = region.leastRegisters();
     const bool needSpills = least > region.limits[kR];
     if (needSpills || least > ends.front())
       addCandidate(region, model, depthFirst(model), needSpills ? ~0u : static_cast<unsigned>(kFarFewer * least));
-    // The limits that are worth a try: from what any order needs to what the fastest one takes; of many, those with the
-    // most warps. In wide functions, the one next to the source order.
+    // The limits to try: from the fewest registers of any schedule to those of the fastest one; of many, those with the
+    // most warps. In wide functions, the one closest to the source order.
     std::vector<unsigned> tried;
     if (fixed_ != 0) tried.push_back(fixed_);
     for (unsigned end : ends)
@@ -308,7 +309,7 @@ class PreScheduler {
       std::ranges::stable_sort(tried, {},
                                [&](unsigned end) { return end >= source[kR] ? end - source[kR] : source[kR] - end; });
     if (tried.size() > (isWide ? 1 : kMaxLimits)) tried.resize(isWide ? 1 : kMaxLimits);
-    // A larger limit is not worth a try where an order within this one is as fast as any.
+    // A larger limit is not tried where a schedule within this one is as fast as any.
     const auto isFast = [&](unsigned limit) {
       unsigned shortest = ~0u, here = ~0u;
       for (const Candidate& c : region.candidates) {
@@ -322,8 +323,8 @@ class PreScheduler {
       for (const RegionCounts& limits : bases)
         if (!isSettled(limit) && !isFast(limit)) addBoth(limits, limit);
     if (isWide) return;
-    // The orders with the fewest registers are not those that keep to a limit best: further classes, as long as one is
-    // reached.
+    // The schedules with the fewest registers are not the best at keeping to a limit. Tries further classes while one
+    // is reached.
     for (unsigned i = 0; i < kMaxFurther && fixed_ == 0; ++i) {
       const auto behind = std::ranges::lower_bound(ends, region.leastRegisters());
       if (behind == ends.begin()) break;
@@ -343,8 +344,9 @@ class PreScheduler {
     return true;
   }
 
-  /// The fastest order with so many registers, and that of the source if it has no more, with their stalls filled.
-  /// Where the source order has too many predicates or uniform registers, also the fastest order that has not.
+  /// Adds the fastest schedule with at most `limit` registers, and the source order if it has no more, with their
+  /// stalls filled. Where the source order has too many predicates or uniform registers, also adds the fastest schedule
+  /// that has not.
   void addFilled(Region& region, const ScheduleRegion& model, unsigned limit) {
     const RegionCounts source = region.candidates[0].cost.peak;
     RegionCounts limits = region.limits;
@@ -365,14 +367,14 @@ class PreScheduler {
     for (std::size_t f = 0; f < limits.size(); ++f)
       if (f != kR) relaxed[f] = std::max(relaxed[f], source[f]);
     if (relaxed != limits) fill(limits, limits);
-    // Predicates that the source order has too many of wait in registers.
+    // Predicates in excess in the source order are held in registers.
     const unsigned waiting = source[kP] - std::min(source[kP], region.limits[kP]);
     relaxed[kR] -= std::min(waiting, relaxed[kR] / 2);
     fill(any, relaxed);
     if (source[kR] <= limit) addCandidate(region, model, fillStalls(model, sourceOrder(model), relaxed));
   }
 
-  /// Orders of so many registers, between those for the ends of classes.
+  /// Adds schedules for `limit` registers, between the limits of occupancy classes.
   void addBelow(Region& region, unsigned limit) {
     const ScheduleRegion& model = *region.model;
     RegionCounts limits = region.limits;
@@ -382,7 +384,7 @@ class PreScheduler {
     addFilled(region, model, limit);
   }
 
-  /// Adds an order, with what stays last, if it needs at most `most` registers; how many it needs.
+  /// Adds a schedule, with the part that stays last, if it needs at most `most` registers. Returns how many it needs.
   unsigned addCandidate(Region& region, const ScheduleRegion& model, Order order, unsigned most = ~0u) {
     const std::size_t count = order.size();
     spent_ += count;
@@ -406,11 +408,11 @@ class PreScheduler {
     return limits;
   }
 
-  // --- the orders, and values that are computed again to come down to a limit
+  // --- applying schedules, and rematerialization to reach a limit
 
-  /// Gives each region its best order under the limit; true if something moved. Where the allocator would not find a
-  /// place for all values, orders that need fewer registers are taken, or values computed again, or where that costs
-  /// too much the next class.
+  /// Applies the best schedule under the limit to each region. Returns whether something moved. Where the allocator
+  /// could not allocate all values, chooses schedules with fewer registers or rematerializes values, or, where that
+  /// costs too much, uses the next class.
   bool apply(unsigned limit) {
     bool changed = false;
     for (;; limit = nextLimit(limit)) {
@@ -419,13 +421,13 @@ class PreScheduler {
       changed |= applyBest(limit);
       if (!mayMiss(limit)) return changed;
       fits_ = regalloc::fitsRegisters(function_, limit, regalloc::Search::Thorough);
-      // No order leaves the allocator more where an instruction that stays in its place needs all registers.
+      // No schedule leaves more registers free where an instruction that is not moved needs all of them.
       while (!fits_ && slack_ < kMostSlack && pinned_ < limit) {
         const unsigned slack = 2 * slack_ + 1;
         for (Region& region : regions_)
           if (region.model && best(region, limit).cost.peak[kR] + slack > limit) addBelow(region, limit - slack);
         slack_ = slack;
-        // The next class may need as much room.
+        // The next class may need as many free registers.
         const Choice next = choiceOf(classes_.end(limit + 1));
         if (fixed_ == 0 && priceAgainst(next, limit) > next.price) break;
         if (!applyBest(limit)) continue;
@@ -438,7 +440,7 @@ class PreScheduler {
     }
   }
 
-  /// That of the next class.
+  /// The limit of the next class.
   unsigned nextLimit(unsigned limit) {
     const unsigned next = classes_.end(limit + 1);
     context_.remarks.did(regions_.front().place.instrs.front(),
@@ -459,7 +461,7 @@ class PreScheduler {
     return changed;
   }
 
-  /// Whether so many registers are live somewhere that the allocator may need more than the class has.
+  /// Whether the peak pressure is so close to the limit that the allocator may need more than the class has.
   bool mayMiss(unsigned limit) const {
     if (limit >= classes_.ends().back() || counts_ || spent_ > kBudget || limit <= kMostSlack) return false;
     unsigned peak = pinned_;
@@ -468,16 +470,16 @@ class PreScheduler {
     return peak <= limit && peak + kTight >= limit;
   }
 
-  /// Whether values may be computed again to come down to an occupancy class.
+  /// Whether values may be rematerialized to reach an occupancy class.
   bool mayRecompute() const {
-    constexpr std::int64_t kDocument = 1; // of MaxRegKind: its target and no other
+    constexpr std::int64_t kDocument = 1; // MaxRegKind: use the document's target only
     const Knobs& knobs = context_.knobs;
     if (fixed_ != 0 || counts_ || knobs.get(Knob::RematForOcc) == 0) return false;
     return knobs.get(Knob::MaxRegKind) != kDocument && allowsBlockRemat(function_, context_);
   }
 
-  /// The class with the fewest registers whose orders are clearly faster than those of the choice: rematerialisation
-  /// may bring them down to the registers of the choice. 0: there is none.
+  /// The class with the fewest registers whose schedules are clearly faster than those of the choice: rematerialization
+  /// may reduce them to the registers of the choice. 0: none.
   unsigned fasterClass(const Choice& choice) const {
     if (spent_ > kLarge) return 0;
     for (const unsigned end : classes_.ends())
@@ -485,8 +487,8 @@ class PreScheduler {
     return 0;
   }
 
-  /// The next class with more warps, where only orders that are too slow come down to it: rematerialisation may bring
-  /// down those of the choice. 0: there is none.
+  /// The next class with more warps that only schedules reach that are too slow: rematerialization may reduce those of
+  /// the choice to it. 0: none.
   unsigned classBelow(const Choice& choice) const {
     if (spent_ > kLarge) return 0;
     const unsigned least = leastRegisters();
@@ -496,8 +498,8 @@ class PreScheduler {
     return below;
   }
 
-  /// The ends of classes with more warps that no order comes down to, but perhaps rematerialisation, where the estimate
-  /// is for it; the nearest one whatever the estimate says of orders that need few registers.
+  /// The limits of classes with more warps that no schedule reaches, but rematerialization may, if the estimate favors
+  /// them. Includes the nearest one even if the estimate for schedules with few registers does not.
   std::vector<unsigned> classesToReach(const Choice& choice) const {
     const auto percent = static_cast<double>(context_.knobs.get(Knob::RematForOcc));
     std::vector<unsigned> reachable;
@@ -514,14 +516,14 @@ class PreScheduler {
       nearest = end;
       if (isPromising(choice, end)) reachable.push_back(end);
     }
-    // Values that are computed again allow for faster orders, too.
+    // Rematerialization can also make faster schedules fit.
     const bool isListed = !reachable.empty() && reachable.back() == nearest;
     if (nearest != 0 && !isListed) reachable.push_back(nearest);
     return reachable;
   }
 
-  /// Takes the orders of the class `orders`, and computes values again to come down to the class `end`; somewhat
-  /// further where the allocator does not find a place for them. If not reached, nothing has changed but the order.
+  /// Takes the schedules of the class `orders` and rematerializes values to reach the class `end`, or slightly below it
+  /// where the allocator cannot allocate them. If that fails, only the schedule has changed.
   Outcome reach(unsigned end, const Choice& choice, unsigned orders, unsigned leastRoom = 0) {
     for (const unsigned room : kRoom) {
       if (room < leastRoom) continue;
@@ -531,17 +533,17 @@ class PreScheduler {
     return Outcome::NoPlace;
   }
 
-  /// Where the allocator does not find a place for all values of orders that keep within the class: values are computed
-  /// again to leave it more of the class, if that is better than the next one.
+  /// For schedules within the class that the allocator cannot allocate: rematerializes values to free registers of the
+  /// class, if that is better than the next class.
   bool makeRoom(unsigned end) { return reach(end, choiceOf(classes_.end(end + 1)), end, 1) == Outcome::Reached; }
 
   Outcome reachWithRoom(unsigned end, unsigned room, const Choice& choice, unsigned orders) {
-    // What an attempt before this one has taken back is not in its place.
+    // Instructions restored by an earlier attempt are not in their places.
     applyBest(orders);
     BlockEngine engine(function_, context_);
     Outcome outcome = Outcome::OutOfReach;
     if (engine.run({end - room, RematTarget::Reason::Occupancy, choice.limit})) {
-      // What is computed again should not be waited for.
+      // The latency of rematerialized values should be hidden.
       PreScheduler again(function_, context_, end);
       const bool isReachable = again.gather(end) && again.leastRegisters() <= end;
       if (isReachable) again.chooseLimit();
@@ -563,7 +565,7 @@ class PreScheduler {
     return outcome;
   }
 
-  /// Whatever the orders, so many registers are live at some point.
+  /// The lowest peak pressure that any schedule reaches.
   unsigned leastRegisters() const {
     unsigned least = pinned_;
     for (const Region& region : regions_)
@@ -571,7 +573,7 @@ class PreScheduler {
     return least;
   }
 
-  // --- the choice
+  // --- selection
 
   /// Estimated cycles of all regions: of the launch of one block, and of a full multiprocessor.
   struct Cycles {
@@ -590,20 +592,20 @@ class PreScheduler {
         length += kSpillCycles[f] * (candidate.cost.peak[f] - region.limits[f]);
     const double busy = region.busy + kPredicatePipeCycles * (predicates.stores + predicates.loads);
     const double block = std::max(1.0, classes_.warpsPerBlock() / kSchedulers);
-    // Warps overlap, but never wholly: the length counts a little where the pipes are what is short.
+    // Warps overlap, but never completely: where the pipes are the bottleneck, the length counts a little.
     const double rest = kShareOfLength * length;
     return {region.frequency * (std::max(length, block * busy) + rest),
             region.frequency * (std::max(length / warpsPerScheduler(limit), busy) + rest)};
   }
 
-  /// The cheapest order with at most `limit` registers, of equals the first or one with far fewer registers; if none
-  /// has so few, that with the fewest.
+  /// The cheapest schedule with at most `limit` registers; of equals the first, or one with far fewer registers. If
+  /// none has so few, the one with the fewest.
   const Candidate& best(const Region& region, unsigned limit) const {
-    // Where all orders need spills, the fewest are not those of the fewest registers.
+    // Where all schedules need spills, the one with the fewest spills is not the one with the fewest registers.
     const unsigned least = region.leastRegisters();
     const unsigned allowed = least > region.limits[kR] ? ~0u : std::max(limit - slack_, least);
     const Candidate* chosen = nullptr;
-    // Predicates are spilled only where no other order does with so few registers.
+    // Predicates are spilled only where no other schedule has so few registers.
     for (const bool morePredicates : {false, true}) {
       double lowest = 0;
       for (const Candidate& c : region.candidates) {
@@ -623,8 +625,8 @@ class PreScheduler {
     return chosen ? *chosen : region.candidates[0];
   }
 
-  /// A limit with the best orders under it. The price is the logarithm of both estimates, of the launch and of a full
-  /// multiprocessor, less what the warps are worth.
+  /// A limit with the best schedules under it. The price is the logarithm of both estimates, of the launch and of a
+  /// full multiprocessor, less the value of the warps.
   Choice choiceOf(unsigned limit) const {
     Cycles all;
     for (const Region& region : regions_) {
@@ -639,8 +641,8 @@ class PreScheduler {
 
   double priceOf(unsigned limit) const { return choiceOf(limit).price; }
 
-  /// The price of a class, less what its warps are worth besides, where it has more of them than the given choice and
-  /// the launch is not much longer.
+  /// The price of a class. Where it has more warps than the given choice and the launch is not much longer, the
+  /// additional value of its warps is deducted.
   double priceAgainst(const Choice& other, unsigned end) const {
     const Choice choice = choiceOf(end);
     const double doubled = std::log2(std::max(classes_.warps(end), 1.0) / std::max(classes_.warps(other.limit), 1.0));
@@ -649,10 +651,10 @@ class PreScheduler {
     return choice.price - std::log1p(kWorthOfWarps) * std::max(doubled, 0.0);
   }
 
-  /// Whether the orders of a class are as fast as its warps ask for.
+  /// Whether the class's warps outweigh its slower schedules.
   bool isPromising(const Choice& other, unsigned end) const { return priceAgainst(other, end) < other.price; }
 
-  /// How many registers the orders may need: the end of the occupancy class that promises the fewest cycles.
+  /// Chooses the register limit: that of the occupancy class with the fewest estimated cycles.
   unsigned chooseLimit() {
     unsigned source = pinned_, least = pinned_, most = pinned_;
     for (const Region& region : regions_) {
@@ -701,27 +703,27 @@ class PreScheduler {
   const ori::Liveness& liveness_;
   ori::LiveCounter live_;
   const OccupancyClasses classes_;
-  std::optional<ori::RegisterCounts> counts_; // where warps give registers back
-  const unsigned fixed_;                      // the limit that is given; 0: none
-  bool fits_ = true;                          // the allocator finds a place for what the orders keep live
-  unsigned slack_ = 0;                        // registers of the class that orders leave to the allocator
-  double warpWorth_ = 0;                      // what twice the warps lower the price by
-  unsigned pinned_ = 0;                       // live registers at instructions that stay where they are
+  std::optional<ori::RegisterCounts> counts_; // set where warps release registers
+  const unsigned fixed_;                      // the given limit; 0: none
+  bool fits_ = true;                          // the allocator can allocate all values
+  unsigned slack_ = 0;                        // registers of the class that schedules leave to the allocator
+  double warpWorth_ = 0;                      // reduction of the price for twice the warps
+  unsigned pinned_ = 0;                       // live registers at instructions that are not moved
   std::vector<Region> regions_;
   Cycles source_;         // of the source order
-  std::size_t spent_ = 0; // instructions times orders
+  std::size_t spent_ = 0; // instructions times schedules
 };
 
 } // namespace
 
-/// Phase 97. Orders the instructions of each block before registers are chosen. Each region gets several orders: that
-/// of the source, loads first, few registers first, both under the limits of occupancy classes, and the best of these
-/// with their stalls filled as far as the class has registers. One limit is chosen for the function, by estimated
-/// cycles of the launch and of a full multiprocessor, and under it the fastest order of each region. Cold blocks are
-/// ordered for few registers. Where no order comes down to a class that would be better, or only slower ones do, values
-/// are computed again for it (phases/remat/block_engine.h). The allocator is asked whether the class is enough.
+/// Phase 97. Schedules the instructions of each block before register allocation. Each region gets several schedules:
+/// the source order, loads first, low register pressure first, both under the limits of occupancy classes, and the best
+/// of these with their stalls filled as far as the class has registers. One limit is chosen for the function, by
+/// estimated cycles of the launch and of a full multiprocessor, and under it the fastest schedule of each region. Cold
+/// blocks are scheduled for low register pressure. Where no schedule reaches a better class, or only slower ones do,
+/// values are rematerialized for it (phases/remat/block_engine.h). The allocator checks that the class is enough.
 bool advancedPhasePreSched(ori::Function& function, PhaseContext& context) {
-  const bool isSplit = !context.code.wantNames && splitComponents(function); // debuggers want the names of whole values
+  const bool isSplit = !context.code.wantNames && splitComponents(function); // debuggers need the names of whole values
   const auto fixed = static_cast<unsigned>(context.knobs.get(Knob::PreSchedRegisterTarget));
   return PreScheduler(function, context, fixed).run() || isSplit;
 }

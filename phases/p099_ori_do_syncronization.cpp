@@ -30,8 +30,8 @@ class Synchroniser {
         loops_(function.analyses().loops()) {}
 
   bool run() {
-    // The branches that all lanes take alike need no barrier, and the analysis, which phase 74 relied on, knows the
-    // meetings that are planned here.
+    // Uniform branches need no barrier. The divergence analysis, which phase 74 relied on, knows the reconvergence
+    // points that are planned here.
     const ori::Divergence& divergence = function_.analyses().divergence();
     std::vector<bool> isDivergent(cfg_.idCount());
     findWaits();
@@ -57,7 +57,7 @@ class Synchroniser {
         context_.remarks.refused(function_.block(missed.meet)->first,
                                  missed.outOfBarriers ? "no BSSY/BSYNC: all convergence barriers are in use"
                                                       : "no BSSY/BSYNC: the control flow is not nested");
-    // Inner regions first: an outer BSYNC in front of the same block goes behind the inner ones.
+    // Inner regions first: an outer BSYNC before the same block is placed after the inner ones.
     std::stable_sort(plan.regions.begin(), plan.regions.end(), [&](const Region& a, const Region& b) {
       return dominators_.level(a.from) > dominators_.level(b.from);
     });
@@ -78,14 +78,14 @@ class Synchroniser {
         if (instr.op == isa::Op::WARPSYNC_ALL && !instr.isGuarded()) waitsForAll_[block->id] = true;
   }
 
-  /// Whether on one way out of the block, and not on all of them, lanes come to wait for the whole warp before the ways
-  /// meet. A program is right then only if all lanes that have not exited go that way together, or none does: a barrier
-  /// is of no use, and would hang those programs for good in which some lanes go on and exit (ptxas sets none, either).
-  /// Where every way has such a place, lanes may stand at different ones of them.
+  /// Whether on some but not all paths from the block, lanes wait for the whole warp before the paths join. Such a
+  /// program is correct only if all lanes that have not exited take that path together, or none does. A barrier is
+  /// useless then, and would hang programs in which some lanes continue and exit (ptxas sets none, either). Where every
+  /// path has such a wait, lanes may be at different ones.
   bool isPromised(BlockId branch) const {
     bool anyWaits = false, allWait = true;
     for (const BlockId s : cfg_.successors(branch)) {
-      bool waits = false; // in a block that depends on this edge
+      bool waits = false; // in a block that is control-dependent on this edge
       for (BlockId b = s; b != postDominators_.idom(branch) && b < cfg_.idCount() && !waits;
            b = postDominators_.idom(b))
         waits = waitsForAll_[b];
@@ -95,7 +95,7 @@ class Synchroniser {
     return anyWaits && !allWait;
   }
 
-  /// BREAK on the edges that leave regions: under the condition of the branch, or on a block of its own.
+  /// Inserts BREAK on the edges that leave regions: under the condition of the branch, or in a separate block.
   void leaveEarly(const std::vector<Region>& regions) {
     std::map<ori::EdgeIds, std::vector<unsigned>> barriersOf;
     std::set<BlockId> meets;
@@ -134,7 +134,7 @@ class Synchroniser {
     }
   }
 
-  /// Nobody waits for threads that have exited, and a trap ends all of them.
+  /// Whether the block ends the threads at once: exited threads are not waited for, and a trap ends all of them.
   static bool endsAtOnce(const Block& block) {
     const Instr* first = block.first;
     if (!first || first->isGuarded()) return false;
@@ -148,7 +148,7 @@ class Synchroniser {
     Block* meet = function_.block(region.meet);
     const Operand barrier = Operand::physical(isa::File::B, firstBarrier_ + region.barrier);
 
-    // The BSYNC gets a block of its own; BSSY names the block behind it (observed).
+    // The BSYNC gets a separate block; BSSY refers to the block after it (observed).
     Block* sync = function_.newBlock();
     inFront_[meet->id] = sync;
     for (BlockId p : predecessors_[meet->id])
@@ -164,7 +164,7 @@ class Synchroniser {
     context_.remarks.did(from->last, "BSSY/BSYNC: threads that diverge here reconverge", 2);
   }
 
-  /// Where a block sets barriers: in front of its branch, and of BREAK under the condition of that branch.
+  /// Where a block sets barriers: before its branch, and before a BREAK under the condition of that branch.
   ori::Builder whereBarriersAreSet(Block* block) {
     ori::Instr* end = block->last && ori::isTerminator(block->last->op) ? block->last : nullptr;
     while (end && end->prev && end->prev->op == isa::Op::BREAK)
@@ -172,13 +172,13 @@ class Synchroniser {
     return end ? ori::Builder::before(function_, end) : ori::Builder(function_, block);
   }
 
-  /// Blocks made by earlier insertions are not in the analyses; they lead where they were put.
+  /// Blocks made by earlier insertions are not in the analyses; their source block stands for them.
   bool isBackEdge(BlockId p, BlockId meet) const {
     if (const auto split = splitFrom_.find(p); split != splitFrom_.end()) p = split->second;
     return p < cfg_.idCount() && cfg_.isReachable(p) && cfg_.isRetreating(p, meet);
   }
 
-  /// Each block is the meeting of one region at most, so nothing that insert changes is asked for again.
+  /// Each block is the reconvergence point of at most one region, so edges that insert changes are not queried again.
   void findPredecessors() {
     predecessors_.assign(function_.blockIdCount(), {});
     inFront_.assign(function_.blockIdCount(), nullptr);
@@ -186,11 +186,11 @@ class Synchroniser {
       function_.forEachSuccessor(*b, [&](BlockId s) { predecessors_[s].push_back(b->id); });
   }
 
-  /// Puts the blocks of the BSYNCs where they belong, from the end of the layout.
+  /// Moves the blocks of the BSYNCs from the end of the layout to their positions.
   void arrange() {
     std::vector<Block*> order;
     for (Block* block : function_.layout()) {
-      if (block->id >= inFront_.size()) break; // one of them
+      if (block->id >= inFront_.size()) break; // a new block
       if (inFront_[block->id]) order.push_back(inFront_[block->id]);
       order.push_back(block);
     }
@@ -207,16 +207,15 @@ class Synchroniser {
   unsigned firstBarrier_ = 0;
   std::map<BlockId, BlockId> splitFrom_;           ///< for blocks on edges, the block that the edge came from
   std::vector<std::vector<BlockId>> predecessors_; ///< by block
-  std::vector<Block*> inFront_;                    ///< by block, the BSYNC in front of it
+  std::vector<Block*> inFront_;                    ///< by block: the BSYNC before it
 };
 
 } // namespace
 
-/// Phase 99. Makes the sides of divergent branches meet again: BSSY at a block that dominates them, BSYNC in front of
-/// the block that post-dominates them, BREAK where lanes leave a region out of its middle (public notes on
-/// sm_90: bssy.md, bsync.md, break.md; the placement of all three was observed). Branches to code that wants the whole
-/// warp get none.
-/// Barriers are given numbers here: their nesting is known now, and they have no use that allocation could weigh.
+/// Phase 99. Makes the sides of divergent branches reconverge: BSSY at a block that dominates them, BSYNC before the
+/// block that post-dominates them, BREAK where lanes leave a region from its middle (public notes on sm_90: bssy.md,
+/// bsync.md, break.md; the placement of all three was observed). Branches to code that waits for the whole warp get
+/// none. Barriers are numbered here: their nesting is known now, and no allocation heuristic applies to them.
 bool oriDoSyncronization(Function& function, PhaseContext& context) {
   return Synchroniser(function, context).run();
 }

@@ -10,9 +10,9 @@
 
 namespace orias::phases {
 
-/// Phase 101, AdvancedPhaseAllocReg: the fat-point allocator (regalloc/README.md) under the knobs of the user and the
-/// ceiling that options and launch bounds give. Notes for the listing which values vary between lanes, while there are
-/// values.
+/// Phase 101, AdvancedPhaseAllocReg: the fat-point allocator (regalloc/README.md) with the user's knobs and the
+/// register limit from options and launch bounds. Records for the listing which values are divergent, before values
+/// become registers.
 bool allocateRegisters(ori::Function& function, PhaseContext& context) {
   regalloc::AllocationOptions options;
   options.maxRegisters = context.maxRegisters;
@@ -24,7 +24,7 @@ bool allocateRegisters(ori::Function& function, PhaseContext& context) {
   options.sharesFrame = !context.knobs.enabled(Knob::DisableSsc);
   options.uniformPromotion =
       context.knobs.enabled(Knob::RegAllocUniformPromotion) && context.knobs.enabled(Knob::UniformRegMode);
-  // The stack pointer is among those in use here.
+  // The registers in use include the stack pointer.
   const OccupancyClasses classes(context.target, function.bounds, function.sharedBytes, context.maxRegisters);
   options.freeRegisters = [&](unsigned used) { return classes.end(used); };
   options.check = context.knobs.enabled(Knob::RegAllocCheck);

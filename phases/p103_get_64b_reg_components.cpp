@@ -29,7 +29,7 @@ ori::Instr* emitMove(ori::Builder& b, const Operand& to, const Operand& from) {
     return b.emit(isa::Op::UPLOP3, {to, Operand::zero(File::UP), Operand::zero(File::UP), Operand::zero(File::UP), from,
                                     Operand::immediate(0xaa), Operand::immediate(0)});
   case File::P:
-    // PT & PT & from: the table of "third input" is 0xaa.
+    // PT & PT & from: 0xaa is the truth table of the third input.
     return b.emit(
         from.isReg(File::UP) ? isa::Op::PLOP3_U : isa::Op::PLOP3,
         {to, Operand::pt(), Operand::pt(), Operand::pt(), from, Operand::immediate(0xaa), Operand::immediate(0)});
@@ -37,7 +37,7 @@ ori::Instr* emitMove(ori::Builder& b, const Operand& to, const Operand& from) {
   }
 }
 
-/// The number of the special register that reads as zero.
+/// The special register that reads as zero.
 constexpr std::int32_t kZeroSpecial = 255;
 
 bool isZeroMove(const ori::Instr& instr) {
@@ -47,11 +47,10 @@ bool isZeroMove(const ori::Instr& instr) {
          (from.isZeroReg() || (from.isImm() && from.imm == 0));
 }
 
-/// Zeros of both registers of an aligned pair are one CS2R from the special register that is zero, at the place of the
-/// second one, when nobody asks for the first in between.
+/// Replaces zeroing of both registers of an aligned pair by one CS2R from the zero special register, at the second one,
+/// if the first is not accessed in between.
 bool pairZeros(ori::Function& function, ori::Block& block) {
-  std::array<ori::Instr*, isa::kRZ + 1>
-      waiting{}; // by register: the move that has zeroed it, nobody has touched it since
+  std::array<ori::Instr*, isa::kRZ + 1> waiting{}; // by register: the move that zeroed it, with no access since
   bool changed = false;
   function.forEachSafe(block, [&](ori::Instr& instr) {
     if (isZeroMove(instr)) {
@@ -68,7 +67,7 @@ bool pairZeros(ori::Function& function, ori::Block& block) {
       return;
     }
     const isa::InstrDesc& row = isa::desc(instr.op);
-    // Calls and the like touch registers that no operand names.
+    // Calls and similar instructions access registers that are not operands.
     if (row.has(isa::Flag::Branch) || row.has(isa::Flag::Variadic) || row.has(isa::Flag::Fence)) waiting.fill(nullptr);
     for (const ori::Operand& o : instr.ops())
       if (o.isReg(File::R) && !o.isZeroReg())
@@ -80,11 +79,11 @@ bool pairZeros(ori::Function& function, ori::Block& block) {
 
 } // namespace
 
-/// Phase 103. After allocation, copies of pairs and quads become moves of their 32-bit components, in an order in which
-/// nothing is overwritten before it is read; copies of a register onto itself go, but not where somebody wants to know
-/// what the registers of the program are in (then a copy gives a value another name). Zeros of both
-/// halves of a pair become one instruction. Marks of registers in use go. As all instructions are known then, the
-/// integer pipe and the multiplier share them.
+/// Phase 103. After allocation, expands copies of pairs and quads into moves of their 32-bit components, ordered so
+/// that nothing is overwritten before it is read. Deletes copies of a register onto itself, unless a debugger needs the
+/// registers of the program's variables (such a copy gives a value another name). Zeroing both halves of a pair becomes
+/// one instruction. Marks of registers in use are deleted. As all instructions are known then, moves are balanced
+/// between the integer pipe and the multiplier.
 bool get64bRegComponents(ori::Function& function, PhaseContext& context) {
   bool changed = false;
   std::unordered_multimap<ori::InstrId, regalloc::NamedWrite*> named;
@@ -100,7 +99,7 @@ bool get64bRegComponents(ori::Function& function, PhaseContext& context) {
       if (!same || context.code.wantNames) {
         ori::Builder b = ori::Builder::before(function, instr);
         b.setGuard(instr->guard().value());
-        // Moving up, a run that overlaps must be copied from its end.
+        // An overlapping range that moves up must be copied from its end.
         const bool upwards = to.isReg() && from.isReg() && to.file == from.file && to.reg > from.reg;
         for (unsigned i = 0; i < to.width; ++i) {
           const unsigned at = upwards ? to.width - 1 - i : i;

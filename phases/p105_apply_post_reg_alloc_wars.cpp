@@ -17,13 +17,13 @@ using ori::Instr;
 
 namespace {
 
-constexpr unsigned kClear = 1; ///< BMOV.32.CLEAR: the barrier that is read is empty then
+constexpr unsigned kClear = 1; ///< BMOV.32.CLEAR: empties the barrier that it reads
 
 Operand barrier(unsigned number) {
   return Operand::physical(File::B, number);
 }
 
-/// sm_75: BMOV.32.CLEAR RZ, B in front of each BSSY B.
+/// sm_75: inserts BMOV.32.CLEAR RZ, B before each BSSY B.
 bool emptyBarriers(ori::Function& function) {
   bool changed = false;
   for (Block* block : function.layout())
@@ -40,7 +40,7 @@ bool emptyBarriers(ori::Function& function) {
   return changed;
 }
 
-/// sm_87: unless UR2 says that it has been done, all lanes go through all barriers in turn.
+/// sm_87: unless UR2 says that it has been done, all lanes pass all barriers in turn.
 void setBarriersUp(ori::Function& function) {
   const unsigned count = function.module().target().registerCount(File::B);
   const Operand isDone = Operand::physical(File::P, 0), mark = Operand::physical(File::UR, isa::kSetupMark);
@@ -69,7 +69,7 @@ void setBarriersUp(ori::Function& function) {
   setup->fallthrough = entry->id;
 }
 
-/// ULDC becomes LDCU, which names bank, register and offset one by one.
+/// ULDC becomes LDCU, which has bank, register and offset as separate operands.
 bool loadByLdcu(ori::Function& function) {
   bool changed = false;
   for (Block* block : function.layout())
@@ -111,9 +111,9 @@ bool reduceByCredux(ori::Function& function) {
 
 } // namespace
 
-/// Phase 105. What ptxas has its code do because of the chip (observed): on sm_75 barriers are emptied before they are
-/// set, on sm_87 kernels set all of them up once. From sm_100 on constants reach uniform registers by LDCU, which all
-/// earlier phases call ULDC, and sm_100 and sm_103 have minima and maxima of the lanes in CREDUX.
+/// Phase 105. Chip-specific changes that ptxas makes (observed): on sm_75 barriers are emptied before they are set, and
+/// on sm_87 kernels set up all of them once. From sm_100 on, constants are loaded to uniform registers by LDCU, which
+/// all earlier phases call ULDC, and sm_100 and sm_103 have minimum and maximum over the lanes as CREDUX.
 bool applyPostRegAllocWars(ori::Function& function, PhaseContext& context) {
   bool changed = context.target.has(isa::Capability::EmptyBarriers) && emptyBarriers(function);
   if (context.target.has(isa::Capability::BarrierSetup) && function.isKernel()) {

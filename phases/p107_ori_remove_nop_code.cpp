@@ -3,7 +3,7 @@
 
 namespace orias::phases {
 
-/// Phase 107. Moves of a register onto itself and NOPs are left over from allocation and expansion.
+/// Phase 107. Removes moves of a register onto itself and NOPs, left over from allocation and expansion.
 bool oriRemoveNopCode(ori::Function& function, PhaseContext&) {
   bool changed = false;
   for (ori::Block* block : function.layout())

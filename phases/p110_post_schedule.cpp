@@ -4,8 +4,8 @@
 
 namespace orias::phases {
 
-/// Phase 110. Orders the instructions of each block again, now that registers are known, so that results are used when
-/// they are there: in loops those of the blocks before, too, as loads of the iteration before in a pipelined one.
+/// Phase 110. Reschedules the instructions of each block after register allocation, to hide result latencies. In loops
+/// it also considers results of the preceding blocks, such as loads of the previous iteration of a pipelined loop.
 bool postSchedule(ori::Function& function, PhaseContext& context) {
   bool changed = false;
   const ori::Cfg& cfg = function.analyses().cfg();
@@ -14,7 +14,7 @@ bool postSchedule(ori::Function& function, PhaseContext& context) {
     Arrivals arrivals = arrivalsAt(function, loops, cfg.predecessors(block->id), block->id, context.target);
     changed |= scheduleBlock(function, *block, context.target, [&](auto region, const DependenceGraph& graph) {
       std::vector<std::uint32_t> order = orderByLatency(region, graph, context.target, arrivals);
-      arrivals.clear(); // the regions behind are looked at by themselves
+      arrivals.clear(); // later regions are scheduled independently
       return order;
     });
   }

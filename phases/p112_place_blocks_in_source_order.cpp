@@ -4,9 +4,9 @@
 
 namespace orias::phases {
 
-/// Phase 112. The machine falls through to the next word only: branches are added, or turned around, so that every
-/// fall-through is the next block of the layout, which is that of the source. Only then may branches have two
-/// conditions, or a uniform one.
+/// Phase 112. The machine falls through to the next instruction only. Branches are added or inverted so that every
+/// fall-through is the next block of the layout, which has the source's order. Before this phase, branches may not have
+/// two conditions or a uniform one.
 bool placeBlocksInSourceOrder(ori::Function& function, PhaseContext& context) {
   ori::makeFallthroughsAdjacent(function);
   if (context.optLevel > 0) {

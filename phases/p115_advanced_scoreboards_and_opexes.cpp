@@ -4,8 +4,8 @@
 
 namespace orias::phases {
 
-/// Phase 115. Idle loads around asynchronous copies; stall counts, scoreboards, wait masks, yield hints and reuse
-/// flags, over the control-flow graph. With the knob SchedSerial it does as little as phase 116.
+/// Phase 115. Inserts idle loads around asynchronous copies, and sets stall counts, scoreboards, wait masks, yield
+/// hints and reuse flags, over the control-flow graph. With the knob SchedSerial it does as little as phase 116.
 bool advancedScoreboardsAndOpexes(ori::Function& function, PhaseContext& context) {
   ControlOptions options;
   options.isSerial = context.knobs.enabled(Knob::SchedSerial);

@@ -4,7 +4,7 @@
 
 namespace orias::phases {
 
-/// Phase 116, at -O0. Every instruction waits for all that came before it: the safe twin of phase 115.
+/// Phase 116, at -O0. Every instruction waits for all earlier ones: the conservative variant of phase 115.
 bool processO0WaitsAndSBs(ori::Function& function, PhaseContext&) {
   ControlOptions options;
   options.isSerial = true;
