@@ -6,7 +6,7 @@ namespace orias::isa {
 
 namespace {
 
-/// False when a field holds something that an Inst cannot say.
+/// Returns false if an Inst cannot represent the contents of a field.
 bool getOperand(const Word& w, const FieldEnc& f, unsigned width, Operand& o) {
   const std::uint64_t raw = getBits(w, f.pos, f.width) | getBits(w, f.pos2, f.width2) << f.width;
   const auto reg = [&](File file) { o = Operand::physical(file, static_cast<std::uint32_t>(raw), width); };

@@ -21,15 +21,15 @@ LatencyClass latencyClassOf(Op op, std::span<const std::uint8_t, kMaxMods> mods)
   switch (row.latencyClass) {
   case LatencyClass::Hmma:
   case LatencyClass::Imma: {
-    // What a tensor operation takes goes with its inner dimension, and that with the registers of A.
+    // The latency of a tensor operation depends on its inner dimension, which determines the registers of A.
     const int a = row.slotIndex("Ra");
     const unsigned width = a < 0 ? 4 : operandWidth(op, mods, static_cast<unsigned>(a));
     const LatencyClass half = row.latencyClass == LatencyClass::Imma ? LatencyClass::ImmaShort : LatencyClass::MmaShort;
     return width >= 4 ? row.latencyClass : width == 2 ? half : LatencyClass::MmaTiny;
   }
   case LatencyClass::Cbu:
-    // Before sm_90 the next instruction follows these at once, as it does BMOV (observed: the tables say how often). On
-    // sm_90 ptxas keeps 5 cycles behind all of the class.
+    // Before sm_90 the next instruction may follow these immediately, as for BMOV (observed: the tables say how often).
+    // On sm_90 ptxas keeps 5 cycles after all instructions of the class.
     switch (op) {
     case Op::BREAK:
     case Op::WARPSYNC:

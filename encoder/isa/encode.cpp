@@ -30,7 +30,7 @@ bool fitsSigned(std::int64_t value, unsigned width) {
   return value >= -limit && value < limit;
 }
 
-/// All ones name the register that reads as zero or true.
+/// All ones is the register that reads as zero or true.
 bool fitsRegister(const Operand& o, unsigned width) {
   return o.file == File::UR ? o.reg == kURZ || o.reg < lowMask(width) : o.reg <= lowMask(width);
 }
@@ -39,7 +39,7 @@ bool isScaled(std::int64_t value, unsigned scale) {
   return (static_cast<std::uint64_t>(value) & lowMask(scale)) == 0;
 }
 
-/// Why an operand cannot stand in a field; null when it can. Kinds are checked first: `kindOnly` stops there.
+/// Why a field cannot encode an operand; null if it can. Kinds are checked first: `kindOnly` stops there.
 const char* mismatch(const FieldEnc& f, const Operand& o, bool kindOnly = false) {
   switch (o.kind) {
   case Operand::Kind::None: return f.kind == Enc::None ? nullptr : "an operand is missing";
@@ -66,7 +66,7 @@ const char* mismatch(const FieldEnc& f, const Operand& o, bool kindOnly = false)
   }
   if (o.kind == Operand::Kind::Imm) {
     const unsigned width = f.width + f.width2 + f.scale;
-    // 32 bits hold signed and unsigned values alike.
+    // A field of 32 bits holds both signed and unsigned values.
     const std::int64_t value = f.kind == Enc::UImm && width < 32 ? o.imm : static_cast<std::int64_t>(o.imm);
     if (width < 32 && !(f.kind == Enc::SImm ? fitsSigned(value, width) : fitsUnsigned(value, width)))
       return "the immediate is out of range";
@@ -84,7 +84,7 @@ const char* mismatch(const FieldEnc& f, const Operand& o, bool kindOnly = false)
   if (o.abs() && f.abs == 0) return "its absolute value cannot be taken here";
   if (o.inverted() && f.inv == 0) return "it cannot be inverted here";
   if (o.half != Operand::Half::None && f.half == 0) return "its halves cannot be selected here";
-  // Only physical code has .reuse; a form without the operand cache ignores it silently otherwise.
+  // Only allocated code has .reuse. Without this check a form without reuse bits would ignore it.
   if (o.reuse() && f.reuse == 0) return ".reuse is not allowed here";
   return nullptr;
 }
@@ -93,7 +93,7 @@ const Operand& effective(const InstrDesc& d, unsigned slot, const Operand& o, co
   return o.isNone() && f.kind != Enc::None ? d.defaults[slot] : o;
 }
 
-/// The first form that takes all operands; otherwise null, and the best attempt's complaint.
+/// The first form that accepts all operands; otherwise null, with the slot and error of the best match.
 const Form* chooseForm(const InstrDesc& d, std::span<const Operand> operands, unsigned& badSlot, const char*& why) {
   badSlot = 0;
   why = "the instruction has no encoding";
@@ -216,10 +216,10 @@ bool existsOn(const Target& target, Op op, std::span<const std::uint8_t, kMaxMod
   const bool isListed = isListedFor(target, op);
   if (target.words() < WordFormat::Sm90) return existedBefore(target, op, mods, isListed);
   switch (op) {
-  case Op::BMMA_88128: // bits that differ are not counted any more
+  case Op::BMMA_88128: // no longer count differing bits
   case Op::BMMA_168128:
   case Op::BMMA_168256: return isListed && getMod(op, mods, Mod::Func) != 0;
-  // Phase 105 makes LDCU of them.
+  // Phase 105 replaces them with LDCU.
   case Op::ULDC:
   case Op::ULDC_INDEXED: return isListed || target.has(Capability::UniformLoadConstant);
   default: return isListed;

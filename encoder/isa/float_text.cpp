@@ -49,7 +49,7 @@ std::uint64_t pack(double value, Layout l) {
   if (biased < 1) biased = 1; // subnormal
   const double scaled = std::ldexp(magnitude, static_cast<int>(l.mantissaBits) - (biased - bias));
   const auto mantissa = static_cast<std::uint64_t>(std::nearbyint(scaled));
-  // A subnormal has no hidden bit: its sum with the exponent field comes out right by itself.
+  // A subnormal has no hidden bit: the sum gives an exponent field of 0.
   const std::uint64_t hidden = std::uint64_t{1} << l.mantissaBits;
   const std::uint64_t packed = (static_cast<std::uint64_t>(biased) << l.mantissaBits) + mantissa - hidden;
   const std::uint64_t infinity = ((std::uint64_t{1} << l.exponentBits) - 1) << l.mantissaBits;
@@ -73,7 +73,7 @@ std::string floatText(std::uint64_t bits, FloatFormat format) {
   const double value = std::ldexp(static_cast<double>(f.mantissa | hidden), exponent);
   if (value == 0) return f.negative ? "-0.0" : "0";
   std::array<char, 48> text;
-  // Large values have all twenty digits written out, whether they are needed or not.
+  // Large values always have all twenty digits.
   std::snprintf(text.data(), text.size(), value >= 1e9 ? "%.20e" : "%.20g", f.negative ? -value : value);
   return text.data();
 }

@@ -7,7 +7,7 @@ namespace orias::isa {
 std::string_view aliasName(const Inst& inst) {
   if (desc(inst.op).alias != Alias::Imad) return {};
   const Operand &a = inst.operands[1], &b = inst.operands[2], &c = inst.operands[3];
-  // Observed: forms with a uniform register, also as the name of a bank, keep their plain name.
+  // Observed: forms with a uniform register, also as that of a bindless bank, keep their plain name.
   const auto isUniform = [](const Operand& o) {
     return o.isReg(File::UR) || (o.kind == Operand::Kind::Const && o.reg != Operand::kNoReg);
   };
@@ -17,7 +17,7 @@ std::string_view aliasName(const Inst& inst) {
   const auto factor = static_cast<std::uint32_t>(b.imm);
   if (factor == 0) return ".MOV";
   if (factor == 1) return c.isZeroReg() ? ".MOV" : ".IADD";
-  // Observed: a shift by 16 or 31 is not called one.
+  // Observed: shifts by 16 or 31 are not printed as .SHL.
   const bool isShift = std::has_single_bit(factor) && factor != 0x10000 && factor != 0x80000000;
   return isShift && c.isZeroReg() ? ".SHL" : "";
 }

@@ -6,9 +6,9 @@
 
 namespace orias::isa {
 
-/// What the latency tables are indexed by: instructions of one class behave alike in every dependence. The split
-/// follows Mesa NAK's for sm_80 and sm_100, because minimal distances seen in ptxas' code agree with it. Whether a
-/// class has a fixed latency or signals a scoreboard is a property of the chip: Target::isScoreboarded.
+/// The index of the latency tables: instructions of one class have equal latencies in every dependence. The split
+/// follows Mesa NAK's for sm_80 and sm_100, because the minimum distances observed in ptxas' code agree with it.
+/// Whether a class has a fixed latency or signals a scoreboard is a property of the chip: Target::isScoreboarded.
 enum class LatencyClass : std::uint8_t {
   None, ///< pseudo instructions
 
@@ -16,10 +16,10 @@ enum class LatencyClass : std::uint8_t {
   Alu,       ///< IADD3 LOP3 SHF LEA PRMT I2FP F2FP F2IP I2IP IABS SGXT BMSK VABSDIFF ...
   Select,    ///< MOV SEL FSEL ISETP FSETP FMNMX IMNMX VIMNMX VHMNMX: as Alu, but a cycle later on sm_120
   Alu64,     ///< IADD.64 MOV.64 SEL.64 ISETP.64 of sm_120
-  PredLogic, ///< PLOP3, PSETP: of the ALU, and read uniform predicates
+  PredLogic, ///< PLOP3, PSETP: on the ALU, and read uniform predicates
   PredMove,  ///< P2R and R2P: read or write many predicates at once
   Vote,      ///< VOTE
-  Dispatch,  ///< CS2R, LEPC, RPCMOV: answered by the dispatcher
+  Dispatch,  ///< CS2R, LEPC, RPCMOV: executed by the dispatcher
   Fma,       ///< FFMA FADD FMUL FSWZADD
   Imad,      ///< IMAD with a 32-bit result (IMAD.MOV, .SHL, .IADD, .X too), IDP, VIADD
   ImadWide,  ///< IMAD.WIDE, IMAD.HI: the two halves are ready at different times
@@ -28,7 +28,7 @@ enum class LatencyClass : std::uint8_t {
   Hfma2Mma,  ///< HFMA2.MMA: fp16 on the fp64 pipe
   Fp64,      ///< DADD DMUL DFMA DSETP
   Clmad,     ///< CLMAD
-  Hmma,      ///< HMMA and, in dependences, every tensor operation of full size (16816 of 16 bits, 16832 of 8 bits, ...)
+  Hmma,      ///< HMMA; in dependences, every tensor operation of full size (16816 of 16 bits, 16832 of 8 bits, ...)
   Imma,      ///< IMMA, BMMA of full size
   MmaShort,  ///< tensor operations of half that size: HMMA.1688.F16, HMMA.1684.TF32, ...
   ImmaShort, ///< IMMA.16816, IMMA.SP.16832, ...
@@ -65,7 +65,7 @@ enum class LatencyClass : std::uint8_t {
   Depbar, ///< DEPBAR
   Branch, ///< BRA BRX JMP JMX CALL RET EXIT KILL BPT
   Cbu,    ///< BSYNC BREAK WARPSYNC YIELD NANOSLEEP and others that may switch threads
-  Bssy,   ///< BSSY, ENDCOLLECTIVE, ELECT: of the convergence unit, but go on with the next instruction
+  Bssy,   ///< BSSY, ENDCOLLECTIVE, ELECT: on the convergence unit, but do not switch threads
   Bmov,   ///< BMOV: its result signals a scoreboard
 
   // The uniform datapath.
@@ -74,7 +74,7 @@ enum class LatencyClass : std::uint8_t {
   Uldc,      ///< ULDC
   Voteu,     ///< VOTEU
   R2ur,      ///< R2UR
-  S2ur,      ///< S2UR, REDUX, UCGABAR_*: results of other units that land in a uniform register
+  S2ur,      ///< S2UR, REDUX, UCGABAR_*: results of other units in uniform registers
   Tma,       ///< UTMA*, UBLK*
   SetMaxReg, ///< USETMAXREG
 

@@ -1,20 +1,20 @@
 #pragma once
 
-// The kinds of modifiers and the names of their values. The numbers are those of the bit fields, so that an encoder
-// needs no translation; a unit test compares the names here with the names in the table.
+// The kinds of modifiers and the names of their values. The numbers are those of the bit fields, so the encoder needs
+// no translation. A unit test compares these names with the names in the table.
 
 #include <cstdint>
 
 namespace orias::isa {
 
-/// Modifier kinds. Which of them an instruction has, in which bits and with which names, is in its row.
+/// Modifier kinds. The row of an instruction contains its kinds with their bits and names.
 enum class Mod : std::uint8_t {
   None,
   X,         ///< add with carry-in
   Ex,        ///< ISETP: high half of a 64-bit comparison
-  Type,      ///< IntType: how an integer source is read
+  Type,      ///< IntType: the signedness of an integer source
   Cmp,       ///< ICmp or FCmp
-  Bool,      ///< BoolOp: how a comparison combines with its predicate input
+  Bool,      ///< BoolOp: combines a comparison with its predicate input
   BoolF,     ///< FSET, HSET2: the result is 1.0 instead of all ones
   Ftz,       ///< Ftz
   Sat,       ///< clamp to [0, 1]
@@ -22,8 +22,8 @@ enum class Mod : std::uint8_t {
   Round,     ///< RoundInt: rounding to an integer
   Ntz,       ///< F2I: NaN converts to zero
   Relu,      ///< negative results become zero
-  Nan,       ///< minimum and maximum: NaN wins
-  XorSign,   ///< minimum and maximum: the sign is that of the product
+  Nan,       ///< minimum and maximum: NaN if a source is NaN
+  XorSign,   ///< minimum and maximum: the sign is that of the sources' product
   Hi,        ///< SHF, LEA: the high half of the result
   ShiftDir,  ///< ShiftDir
   ShiftType, ///< ShiftType
@@ -46,8 +46,8 @@ enum class Mod : std::uint8_t {
   VoteMode,
   DstFmt, ///< Fmt, or IntFmt where the result is an integer
   SrcFmt, ///< Fmt, or IntFmt where the source is an integer
-  Byte,   ///< which byte or half of a source register
-  Sub,    ///< a further choice that only this instruction knows
+  Byte,   ///< the byte or half of a source register
+  Sub,    ///< a choice that is specific to the instruction
   Sub2,
   Sub3,
   Sub4,
@@ -56,9 +56,9 @@ enum class Mod : std::uint8_t {
   Bf16,      ///< packed operands are bfloat16
   F32,       ///< accumulate in f32
   Geometry,  ///< dimensions of a texture or surface; the shape of a product of a warp group
-  Mask,      ///< which components of a texel are wanted
-  Scattered, ///< textures: all operands in two halves, wherever the coordinates end
-  Bindless,  ///< textures: a register among the operands names the texture
+  Mask,      ///< the requested components of a texel
+  Scattered, ///< textures: all operands in two halves, regardless of the number of coordinates
+  Bindless,  ///< textures: the handle is in a register among the operands
   MacroType, ///< MacroType of a pseudo instruction
   MacroKind, ///< MacroKind of a pseudo instruction
   kCount
@@ -66,11 +66,11 @@ enum class Mod : std::uint8_t {
 
 /// Integer comparison (3 bits).
 enum class ICmp : std::uint8_t { F, LT, EQ, LE, GT, NE, GE, T };
-/// The comparison that is true when this one is false: each is as far from the end of the list as that from its start.
+/// The comparison that is true if this one is false. It has the mirrored position in the list.
 constexpr ICmp opposite(ICmp comparison) {
   return static_cast<ICmp>(static_cast<unsigned>(ICmp::T) - static_cast<unsigned>(comparison));
 }
-/// The comparison that says the same of exchanged operands.
+/// The equivalent comparison with exchanged operands.
 constexpr ICmp mirrored(ICmp comparison) {
   switch (comparison) {
   case ICmp::LT: return ICmp::GT;
@@ -87,18 +87,18 @@ enum class IntType : std::uint8_t { U32, S32 };
 enum class Rnd : std::uint8_t { RN, RM, RP, RZ };
 /// Rounding to an integer: to even, down, up, toward zero.
 enum class RoundInt : std::uint8_t { Round, Floor, Ceil, Trunc };
-/// Flush subnormals to zero; FMZ also makes zero times anything zero; OOB makes 0 of results that the
-/// NaN of all ones goes into, and flushes nothing.
+/// FTZ flushes subnormals to zero. With FMZ, zero times anything is also zero. OOB does not flush; its results are 0 if
+/// a source is the NaN of all ones.
 enum class Ftz : std::uint8_t { None, FTZ, FMZ, OOB };
 enum class ShiftDir : std::uint8_t { L, R };
 enum class ShiftType : std::uint8_t { S64, U64, S32, U32 };
 enum class PrmtMode : std::uint8_t { Index, F4E, B4E, RC8, ECL, ECR, RC16 };
 enum class Mufu : std::uint8_t { COS, SIN, EX2, LG2, RCP, RSQ, RCP64H, RSQ64H, SQRT, TANH };
 enum class MemSize : std::uint8_t { U8, S8, U16, S16, B32, B64, B128, UB128 };
-/// How strongly an access is ordered, and how far: the values that code generation uses (of 16).
+/// The memory order and scope of an access: the values that code generation uses (of 16).
 enum class MemOrder : std::uint8_t { Weak = 0, Constant = 4, StrongSm = 5, StrongGpu = 7, StrongSys = 10 };
 enum class Evict : std::uint8_t { EF, Normal, EL, LU, EU, NA };
-/// What an atomic operates on. The integer and the floating-point atomics are instructions of their own.
+/// The type of an atomic. Integer and floating-point atomics are separate instructions.
 enum class AtomType : std::uint8_t { U32, S32, U64, S64, U128 };
 enum class AtomFloat : std::uint8_t {
   F16x2,
@@ -129,9 +129,9 @@ enum class Fmt : std::uint8_t { F16 = 1, F32 = 2, F64 = 3, BF16 = 4 };
 /// Integer formats of conversions.
 enum class IntFmt : std::uint8_t { U8, S8, U16, S16, U32, S32, U64, S64 };
 
-/// What a pseudo arithmetic instruction computes on.
+/// The type of a pseudo arithmetic instruction.
 enum class MacroType : std::uint8_t { U16, S16, U32, S32, U64, S64, F32, F64 };
-/// How exactly a pseudo floating-point instruction rounds.
+/// The rounding or accuracy of a pseudo floating-point instruction.
 enum class MacroKind : std::uint8_t { RN, RM, RP, RZ, Approx, Full };
 
 } // namespace orias::isa

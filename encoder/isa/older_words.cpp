@@ -1,5 +1,5 @@
-// Observed: what nvdisasm prints for the words that ptxas emits for sm_80 and sm_90. Where the table's rows read a word
-// of sm_80 as something else than nvdisasm, that is mended here, or the word is refused.
+// Observed: nvdisasm's text for the words that ptxas emits for sm_80 and sm_90. If the table decodes a word of sm_80
+// differently from nvdisasm, this file corrects or rejects the word.
 
 #include "encoder/isa/older_words.h"
 
@@ -12,7 +12,7 @@ namespace orias::isa {
 
 namespace {
 
-/// Types of atomics, in bits 73..75: the floating-point ones are instructions of their own on sm_90.
+/// Types of atomics, in bits 73..75. On sm_90 floating-point atomics are separate instructions.
 enum class OldAtomType : std::uint8_t { U32, S32, U64, F32Ftz, F16x2, S64, F64 };
 
 constexpr std::uint64_t kAdd = 0;
@@ -26,14 +26,14 @@ constexpr std::int64_t kOwnPlace = -16;
 constexpr unsigned kSaturates = 74;
 /// Of WARPSYNC.
 constexpr unsigned kExclusive = 85, kCollective = 86, kOlderExclusive = 86, kWarpsync = 0x348;
-/// Of ATOMS.POPC.INC and ATOMS.ARRIVE: is it the first?
+/// Set in ATOMS.POPC.INC, clear in ATOMS.ARRIVE.
 constexpr unsigned kCounts = 88;
 /// NANOSLEEP.SYNCS.
 constexpr unsigned kUntilBarrier = 1;
-/// The marks of operands that stay in the cache.
+/// The reuse bits.
 constexpr unsigned kReuse = 122, kReuseBits = 3;
 
-/// `actionBits` from bit 87 on say what is done.
+/// Translates an atomic. Its operation is in the `actionBits` bits from bit 87 on.
 std::optional<Word> atomic(Word word, unsigned floatOpcode, unsigned actionBits = 4) {
   const auto type = static_cast<OldAtomType>(getBits(word, 73, 3));
   const auto asFloat = [&](AtomFloat format) -> std::optional<Word> {
@@ -54,7 +54,7 @@ std::optional<Word> atomic(Word word, unsigned floatOpcode, unsigned actionBits 
   return std::nullopt;
 }
 
-/// The other way round: `opcode` is that of sm_80, and on sm_90 that of all types but the floating-point ones.
+/// Translates an atomic of sm_90. `opcode` is that of sm_80, which on sm_90 has all types except floating-point.
 std::optional<Word> olderAtomic(Word word, unsigned opcode, unsigned actionBits = 4) {
   OldAtomType type{};
   if (getBits(word, 0, 12) != opcode) {
@@ -80,10 +80,10 @@ std::optional<Word> olderAtomic(Word word, unsigned opcode, unsigned actionBits 
   return word;
 }
 
-/// Where the distance of a branch stands.
+/// The fields of the distance of a branch.
 constexpr unsigned kDistanceLow = 16, kDistanceLowBits = 8, kDistance = 34, kDistanceBits = 48;
 
-/// The distance stands in one piece: sm_90 has its low byte in bits 16..23.
+/// Translates a branch, whose distance is in one field. On sm_90 its low byte is in bits 16..23.
 std::optional<Word> branch(Word word) {
   if (getBits(word, kDistanceLow, kDistanceLowBits) != 0) return std::nullopt;
   const std::int64_t words = signExtend(getBits(word, kDistance, kDistanceBits), kDistanceBits);
@@ -101,7 +101,7 @@ Word olderBranch(Word word) {
   return word;
 }
 
-/// MUFU: the bit of half precision is that of bfloat16 on sm_90.
+/// MUFU: the code of half precision is that of bfloat16 on sm_90.
 constexpr unsigned kFormat = 72, kFormatBits = 2, kHalf = 1, kOldHalf = 2;
 
 std::optional<Word> approximation(Word word) {
@@ -118,7 +118,7 @@ std::optional<Word> olderApproximation(Word word) {
   return word;
 }
 
-// sm_75 has two fields where later chips have one: how strong an access is, and who is to see it.
+// sm_75 has two fields for the order and the scope of an access. Later chips have one.
 constexpr unsigned kOrderBit = 77, kOrderBits = 4, kScopeBits = 2;
 enum class TuringOrder : std::uint8_t { Constant, Weak, Strong, Mmio };
 enum class TuringScope : std::uint8_t { Cta, Sm, Gpu, Sys };
@@ -137,10 +137,10 @@ constexpr OrderPair kOrders[] = {
     {turing(TuringOrder::Strong, TuringScope::Sys), static_cast<unsigned>(MemOrder::StrongSys)},
     {turing(TuringOrder::Mmio, TuringScope::Sys), kMmioSys},
 };
-/// LDS.U: ptxas sets it in all loads of shared memory for sm_75, and in none for later chips.
+/// LDS.U: ptxas sets it in all loads of shared memory for sm_75, but never for later chips.
 constexpr unsigned kUnordered = 76;
 
-/// Instructions with an order, by the low bits of the word.
+/// Whether the instruction has a memory order, by its opcode.
 bool isOrdered(const Word& word) {
   switch (getBits(word, 0, 12)) {
   case 0x381: // LDG
@@ -169,7 +169,7 @@ bool isOrdered(const Word& word) {
   }
 }
 constexpr unsigned kLds = 0x984;
-/// Atomics with one value name RZ where a compare-and-swap has its other one.
+/// Whether this is an atomic with one value: it has RZ in the field of the second value of a compare-and-swap.
 constexpr unsigned kOtherValue = 64, kOtherValueBits = 8, kNoValue = 0xff; // the number of RZ
 bool hasOneValue(const Word& word) {
   switch (getBits(word, 0, 12)) {
@@ -180,8 +180,8 @@ bool hasOneValue(const Word& word) {
   }
 }
 
-/// Set in the loads, stores and reductions of later chips, in those of sm_75 only where a uniform register takes part.
-/// In atomics with a result it belongs to what is done.
+/// kWideAddress is set in the loads, stores and reductions of later chips, in those of sm_75 only with a uniform
+/// register. In atomics with a result it is part of the operation.
 constexpr unsigned kWideAddress = 90, kTakesUniform = 91, kRegister = 24, kRegisterBits = 8;
 bool isWidthInverted(const Word& word) {
   return getBits(word, 0, 12) == 0x98e && getBits(word, kTakesUniform, 1) == 0; // RED
@@ -206,14 +206,14 @@ bool hasIndexedRow(const Word& word) {
   }
 }
 
-/// Only loads read what nobody writes.
+/// The orders of an instruction: only loads have the constant order.
 std::span<const OrderPair> ordersOf(const Word& word) {
   const std::uint64_t opcode = getBits(word, 0, 12);
   const bool isLoad = opcode == 0x381 || opcode == 0x981 || opcode == 0x980;
   return std::span(kOrders).subspan(isLoad ? 0 : 1);
 }
 
-/// Global and generic memory through a descriptor, which sm_75 does not have.
+/// Whether this is a global or generic access through a descriptor, which sm_75 does not have.
 bool hasDescriptor(const Word& word) {
   constexpr unsigned kKind = 70, kKindBits = 2, kAtomicsWith = 3, kReductionsWith = 2, kLoads = 76;
   switch (getBits(word, 0, 12)) {
@@ -228,11 +228,11 @@ bool hasDescriptor(const Word& word) {
   }
 }
 
-/// What sm_90 writes, and the chips before it.
+/// A name on sm_90, and on the chips before it.
 struct Renamed {
   std::string_view newer, older;
 };
-/// Before sm_89 F2FP did not say that it reads f32.
+/// Before sm_89 the name of F2FP does not contain the source format f32.
 constexpr Renamed kPackedFormats[] = {{".F16.F32.", "."}, {".BF16.F32.", ".BF16."}};
 constexpr Renamed kRenamed[] = {{"REDG.", "RED."}, {"WARPSYNC.ALL", "WARPSYNC 0xffffffff"}, {"DMMA.8x8x4", "DMMA.884"}};
 
@@ -259,11 +259,11 @@ std::optional<Word> asSm90(const Word& word) {
   case 0xf8c: // ATOMS.POPC.INC
     if (getBits(word, kCounts, 1) != 0) setBits(out, 87, 1, 1);
     return out;
-  case 0x948: // WARPSYNC of an immediate mask; of all lanes it is WARPSYNC.ALL
+  case 0x948: // WARPSYNC with an immediate mask; for all lanes it is WARPSYNC.ALL
     if (getBits(word, 32, 32) != 0xffffffff) return std::nullopt;
     setBits(out, 32, 32, 0);
     return out;
-  case 0x348: // WARPSYNC of a mask in a register, which stands elsewhere, as does the bit of EXCLUSIVE
+  case 0x348: // WARPSYNC with a mask in a register: the register and EXCLUSIVE have other bits
     setBits(out, 24, 8, getBits(word, 32, 8));
     setBits(out, 32, 8, getBits(word, 24, 8));
     setBits(out, kExclusive, 1, getBits(word, kOlderExclusive, 1));
@@ -272,14 +272,14 @@ std::optional<Word> asSm90(const Word& word) {
   case 0x3c2: // R2UR
     setBits(out, 0, 12, 0x2ca);
     return out;
-  case 0x239: // I2IP, which saturates in any case
+  case 0x239: // I2IP, which always saturates
   case 0x839:
   case 0xa39:
   case 0xc39:
     if (getBits(word, kSaturates, 1) != 0) return std::nullopt;
     setBits(out, kSaturates, 1, 1);
     return out;
-  case 0x34e: // LEPC, which has no operand: its own place
+  case 0x34e: // LEPC, without an operand: its own address
     setBits(out, 0, 12, 0x94e);
     setBits(out, kPlace, kPlaceBits, kOwnPlace);
     return out;
@@ -313,7 +313,7 @@ std::optional<Word> asSm80(const Word& word) {
   case 0xf8c: // ATOMS.POPC.INC
     if (getBits(word, kCounts, 1) != 0) setBits(out, 87, 1, 0);
     return out;
-  case 0x948: // WARPSYNC of all lanes
+  case 0x948: // WARPSYNC for all lanes
     if (getBits(word, 32, 32) != 0 || getBits(word, kUniformPredicate, 4) != kTrue) return std::nullopt;
     setBits(out, 32, 32, 0xffffffff);
     return out;
@@ -331,15 +331,15 @@ std::optional<Word> asSm80(const Word& word) {
     if (getBits(word, kSaturates, 1) == 0) return std::nullopt;
     setBits(out, kSaturates, 1, 0);
     return out;
-  case 0x237: // IMMA, HMMA, DMMA: none under a uniform predicate
+  case 0x237: // IMMA, HMMA, DMMA: never with a uniform predicate
   case 0x23c:
   case 0x23f:
-    if (getBits(word, kUniformPredicate, 4) != 0) return std::nullopt; // the true one is written as 0
+    if (getBits(word, kUniformPredicate, 4) != 0) return std::nullopt; // UPT is encoded as 0
     return word;
   case 0x430: // HADD2.F32 has no immediate
     if (getBits(word, kToSingle, 1) != 0) return std::nullopt;
     return word;
-  case 0x2ca: // R2UR, which does not take part in the operand cache
+  case 0x2ca: // R2UR, which does not use the operand cache
     setBits(out, 0, 12, 0x3c2);
     setBits(out, kReuse, kReuseBits, 0);
     return out;
@@ -354,7 +354,7 @@ std::optional<Word> asSm80(const Word& word) {
 
 std::optional<Word> turingAsSm80(const Word& word) {
   Word out = word;
-  // nvdisasm knows no EXCLUSIVE there.
+  // nvdisasm has no EXCLUSIVE there.
   if (getBits(word, 0, 12) == kWarpsync && getBits(word, kOlderExclusive, 1) != 0) return std::nullopt;
   if (getBits(word, 0, 12) == kLds) {
     if (getBits(word, kUnordered, 1) == 0) return std::nullopt;
@@ -366,7 +366,7 @@ std::optional<Word> turingAsSm80(const Word& word) {
     setBits(out, kOtherValue, kOtherValueBits, 0);
   }
   if (!isOrdered(word)) return out;
-  // Only loads and stores have rows with a register of 32 bits and a uniform address ([R2.U32+UR4]).
+  // Only loads and stores have rows with a 32-bit register and a uniform address ([R2.U32+UR4]).
   const bool hasRegister = getBits(word, kRegister, kRegisterBits) != kNoValue;
   const bool isIndexed = getBits(word, kTakesUniform, 1) != 0 && getBits(word, kWideAddress, 1) == 0 && hasRegister;
   if (hasDescriptor(word) || (isIndexed && !hasIndexedRow(word) && !isAtomicWithResult(word))) return std::nullopt;
@@ -381,7 +381,7 @@ std::optional<Word> turingAsSm80(const Word& word) {
 
 std::optional<Word> asTuring(const Word& word) {
   Word out = word;
-  if (getBits(word, 0, 12) == kWarpsync) setBits(out, kOlderExclusive, 1, 0); // all that it has
+  if (getBits(word, 0, 12) == kWarpsync) setBits(out, kOlderExclusive, 1, 0); // the only form
   if (getBits(word, 0, 12) == kLds) setBits(out, kUnordered, 1, 1);
   if (hasOneValue(word)) setBits(out, kOtherValue, kOtherValueBits, kNoValue);
   if (!isOrdered(word)) return out;
@@ -397,7 +397,7 @@ std::optional<Word> asTuring(const Word& word) {
 
 namespace {
 
-/// sm_75: every access says who is to see it, and the low words of a comparison are named when there are some.
+/// Adapts the text to sm_75: every access has a scope, and the low words of a comparison are written if present.
 void printAsTuring(const Inst& inst, std::string& text) {
   const InstrDesc& row = desc(inst.op);
   const bool isLoad = row.has(Flag::Load) && !row.has(Flag::Store);
@@ -422,7 +422,7 @@ void printAsTuring(const Inst& inst, std::string& text) {
   case static_cast<unsigned>(MemOrder::Weak): {
     const std::size_t name = text.find(row.mnemonic);
     std::size_t at = text.find(' ', name);
-    // The components that are stored, and what becomes of texels outside the surface, stand behind it.
+    // The stored components and the mode for texels outside the surface follow the scope.
     for (const std::string_view behind : {".IGN", ".TRAP", ".RG", ".R"})
       if (row.pipe == Pipe::Tex && std::string_view(text).substr(0, at).ends_with(behind)) at -= behind.size();
     text.insert(at, ".SYS");
@@ -439,12 +439,13 @@ void printAsTuring(const Inst& inst, std::string& text) {
 
 namespace {
 
-/// BMMA counts the bits that are set in both, or those that differ.
+/// BMMA counts either the bits that are set in both or the bits that differ. Returns true for the former.
 bool isOfCommonBits(Op op, std::span<const std::uint8_t, kMaxMods> mods) {
   return getMod(op, mods, Mod::Func) != 0;
 }
 
-/// Of what sm_80 has: is it on sm_75, too? By what nvdisasm refuses for sm_75, and what PTX wants sm_80 for.
+/// Whether an instruction of sm_80 also exists on sm_75, by the instructions that nvdisasm rejects for sm_75 and those
+/// for which PTX requires sm_80.
 bool isOnTuring(Op op, std::span<const std::uint8_t, kMaxMods> mods) {
   switch (op) {
   case Op::F2FP:
@@ -495,7 +496,7 @@ bool existedBefore(const Target& target, Op op, std::span<const std::uint8_t, kM
   }
   case Op::HFMA2:
   case Op::HFMA2_RELU: return getMod(op, mods, Mod::Ftz) != static_cast<unsigned>(Ftz::OOB);
-  case Op::HADD2: // without bfloat16, whose bit means nothing there
+  case Op::HADD2: // without bfloat16, whose bit has no meaning there
   case Op::HMUL2:
   case Op::HSET2:
   case Op::HSETP2:
@@ -533,7 +534,7 @@ std::optional<Inst> decodeFor(const Target& target, const Word& word) {
   const std::optional<Word> newer = asSm90(*later);
   if (!newer) return std::nullopt;
   std::optional<Inst> inst = decode(*newer);
-  // Floating-point atomics are marked for sm_90, where they have words of their own.
+  // Floating-point atomics are listed for sm_90, where they have separate words.
   const bool isTranslated = newer->lo != later->lo || newer->hi != later->hi;
   if (inst && !isTranslated && !isListedFor(target, inst->op)) return std::nullopt;
   return inst;
@@ -545,7 +546,7 @@ std::string printFor(const Target& target, const Inst& inst, const PrintOptions&
     constexpr std::string_view kNumber = "SR138"; // no name on sm_90
     if (const std::size_t at = text.find(kNumber); at != std::string::npos)
       text.replace(at, kNumber.size(), "SR_CgaSize");
-    // Observed: a scale for 16 elements has another name on sm_103.
+    // Observed: the scale for 16 elements has another name on sm_103.
     constexpr std::string_view kScales = ".4X ";
     if (target.instructions() == kSm103 && (inst.op == Op::UTCOMMA || inst.op == Op::UTCOMMA_T))
       if (const std::size_t at = text.find(kScales); at != std::string::npos)

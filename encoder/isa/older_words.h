@@ -6,28 +6,28 @@
 
 namespace orias::isa {
 
-/// The word that says on sm_90 what `word` says on sm_80, sm_86, sm_87, sm_88 and sm_89; nothing where sm_90 has no
-/// such word or ours is not known. Most words are the same on all of them.
+/// Translates a word of sm_80, sm_86, sm_87, sm_88 and sm_89 to sm_90; nullopt if sm_90 has no equivalent or the word
+/// is unknown. Most words are the same on all of these chips.
 std::optional<Word> asSm90(const Word& word);
 
-/// The other way round: the word that says on sm_80, sm_86, sm_87, sm_88 and sm_89 what `word` says on sm_90; nothing
-/// where they have no such word. asSm90() of it does the same as `word`.
+/// Translates a word of sm_90 to sm_80, sm_86, sm_87, sm_88 and sm_89; nullopt if they have no equivalent. asSm90() of
+/// the result is equivalent to `word`.
 std::optional<Word> asSm80(const Word& word);
 
-/// The word that says on sm_80 what `word` says on sm_75, which tells the order of memory accesses in another way;
-/// nothing where sm_80 has no such word or ours is not known.
+/// Translates a word of sm_75, which encodes memory orders differently, to sm_80; nullopt if sm_80 has no equivalent or
+/// the word is unknown.
 std::optional<Word> turingAsSm80(const Word& word);
 
-/// The other way round.
+/// Translates a word of sm_80 to sm_75; nullopt if sm_75 has no equivalent.
 std::optional<Word> asTuring(const Word& word);
 
-/// Has a chip before sm_90 the instruction, under these modifiers? `isListed`: the table says so.
+/// Whether a chip before sm_90 has the instruction with these modifiers. `isListed`: the instruction's row lists it.
 bool existedBefore(const Target& target, Op op, std::span<const std::uint8_t, kMaxMods> mods, bool isListed);
 
-/// As decode(), for a word of that chip.
+/// Decodes a word of `target`.
 std::optional<Inst> decodeFor(const Target& target, const Word& word);
 
-/// As print(), in the words of that chip: before sm_90 nvdisasm leaves out descriptors, and names some otherwise.
+/// Prints as nvdisasm does for `target`: before sm_90 it omits descriptors and uses other names for some instructions.
 std::string printFor(const Target& target, const Inst& inst, const PrintOptions& options = {});
 
 } // namespace orias::isa

@@ -12,7 +12,7 @@ inline constexpr unsigned kFileCount = 5;
 
 /// Register numbers that read as zero or true and ignore writes.
 inline constexpr std::uint32_t kRZ = 255;
-inline constexpr std::uint32_t kURZ = 255; ///< words with fields of 6 bits write it as 63
+inline constexpr std::uint32_t kURZ = 255; ///< 63 in fields of 6 bits
 inline constexpr std::uint32_t kPT = 7;
 inline constexpr std::uint32_t kUPT = 7;
 
@@ -28,12 +28,12 @@ constexpr std::uint32_t zeroRegister(File file) {
   return ~0u;
 }
 
-/// What stands in one operand slot of an instruction. Which slots there are, and which kinds each accepts, is in the
-/// instruction table (InstrDesc::slots). The same type serves virtual and allocated code.
+/// An operand of an instruction. The instruction table (InstrDesc::slots) has the slots and the kinds that each
+/// accepts. The type is used before and after register allocation.
 struct Operand {
   enum class Kind : std::uint8_t {
     None,   ///< an optional operand that is absent (encoded by the slot's default)
-    Reg,    ///< `reg` in `file`; `width` consecutive registers, from component `sub` of it when virtual
+    Reg,    ///< `reg` in `file`; `width` consecutive registers, from component `sub` of a virtual register
     Imm,    ///< `imm`: 32 raw bits (floats as their bits); also special-register and sub-field numbers
     Const,  ///< constant bank `bank` at byte offset `imm`: c[bank][imm]; with `reg` != kNoReg: cx[UR reg][imm]
             ///< (bindless)
@@ -62,7 +62,7 @@ struct Operand {
   std::uint8_t sub = 0;
   std::uint8_t bank = 0;
   Half half = Half::None;
-  bool isDef = false; ///< kept by functions for their operands (ori/instr.h); no part of the value
+  bool isDef = false; ///< maintained by functions for their operands (ori/instr.h); not part of the value
   std::uint32_t reg = kNoReg;
   std::int32_t imm = 0;
 
@@ -76,7 +76,7 @@ struct Operand {
   constexpr bool abs() const { return (flags & kAbs) != 0; }
   constexpr bool inverted() const { return (flags & kNot) != 0; }
   constexpr bool reuse() const { return (flags & kReuse) != 0; }
-  /// RZ, URZ, PT or UPT (also when inverted).
+  /// RZ, URZ, PT or UPT (also if inverted).
   constexpr bool isZeroReg() const { return kind == Kind::Reg && !isVirtual() && reg == zeroRegister(file); }
 
   static constexpr Operand physical(File file, std::uint32_t number, unsigned width = 1) {

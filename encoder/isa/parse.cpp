@@ -13,7 +13,7 @@ namespace orias::isa {
 
 namespace {
 
-/// A position in the text; every `take` skips blanks first and moves on only when it finds what it wants.
+/// A position in the text. Every `take` first skips blanks, and only advances if it finds its argument.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(text) {}
@@ -28,7 +28,7 @@ class Cursor {
     at_ += what.size();
     return true;
   }
-  /// `what`, not followed by a letter, digit or underscore.
+  /// Takes `what` if no letter, digit or underscore follows.
   bool takeWord(std::string_view what) {
     const std::size_t before = at_;
     if (!take(what)) return false;
@@ -65,7 +65,7 @@ class Cursor {
     value = negative ? -static_cast<std::int64_t>(magnitude) : static_cast<std::int64_t>(magnitude);
     return true;
   }
-  /// Up to the next blank, comma or bracket.
+  /// Takes the text up to the next blank, comma or bracket.
   std::string_view takeToken() {
     skip();
     const std::size_t first = at_;
@@ -117,14 +117,14 @@ bool takeRegister(Cursor& c, Operand& o) {
   return false;
 }
 
-/// Reads one instruction as one row of the table.
+/// Parses an instruction according to one row of the table.
 class RowParser {
  public:
   RowParser(const InstrDesc& d, Cursor cursor, const ParseOptions& options) : d_(d), c_(cursor), options_(options) {
     inst_ = makeInst(d.op);
   }
 
-  /// `parts` are the dotted parts of the mnemonic after the row's own.
+  /// `parts` are the dotted parts of the text's mnemonic after the row's mnemonic.
   bool run(const std::vector<std::string_view>& parts) {
     if (!modifiers(parts)) return false;
     bool first = true;
@@ -174,10 +174,11 @@ class RowParser {
  private:
   static bool isAddress(Bracket bracket) { return bracket == Bracket::Address || bracket == Bracket::Address2; }
 
-  /// Assigns the parts of the mnemonic to modifiers, in order; those that are not named keep the value without a name.
+  /// Assigns the parts of the mnemonic to modifiers, in order. Modifiers without a part get the value with an empty
+  /// name.
   bool modifiers(const std::vector<std::string_view>& parts) {
     std::size_t part = 0;
-    // A name derived from the operands says nothing: print() derives it again.
+    // Ignore a name that print() derives from the operands.
     if (d_.alias != Alias::None && !parts.empty() && isAliasName(parts[0])) ++part;
     for (unsigned i = 0; i < d_.modCount; ++i) {
       const ModDesc& m = d_.mods[i];
@@ -188,7 +189,7 @@ class RowParser {
         const std::string_view name = m.name(v);
         if (name == "!") continue;
         if (name.empty()) {
-          // Of several such values, the default.
+          // If several values have an empty name, use the default.
           if (unnamed < 0 || v == m.defaultValue) unnamed = static_cast<int>(v);
           continue;
         }
@@ -205,7 +206,7 @@ class RowParser {
     }
     return part == parts.size();
   }
-  /// How many parts from `at` on spell `name` (which may itself have dots); 0 when they do not.
+  /// How many parts from `at` on match `name`, which may contain dots; 0 if they do not.
   static std::size_t matchParts(std::string_view name, const std::vector<std::string_view>& parts, std::size_t at) {
     std::size_t n = 0;
     while (true) {
@@ -299,7 +300,7 @@ class RowParser {
       o.half = Operand::Half::F32;
   }
 
-  /// Does the text at the cursor start a number (so that a minus belongs to it)?
+  /// Whether a negative number follows, so that the minus sign is part of the number and not a negation.
   bool number(unsigned slot) {
     const std::size_t before = c_.position();
     const bool minus = c_.take("-");
@@ -330,7 +331,7 @@ class RowParser {
     return true;
   }
 
-  /// Has a number in this slot more than 32 bits in some form, so that 0x80000000 is not -0x80000000?
+  /// Whether a number in this slot has more than 32 bits in some form, so that 0x80000000 differs from -0x80000000.
   bool hasSignOfItsOwn(unsigned slot) const {
     return std::ranges::any_of(d_.formList(), [&](const Form& form) {
       const FieldEnc& field = d_.field(form, slot);
@@ -457,7 +458,7 @@ ParseResult parse(std::string_view text, const ParseOptions& options) {
   const std::string_view mnemonic = c.takeToken();
   const std::vector<std::string_view> parts = splitDots(mnemonic);
 
-  // The rows whose mnemonic the text starts with; those that spell out more of it come first (IMAD.WIDE before IMAD).
+  // The rows whose mnemonic is a prefix of the text's mnemonic; longer ones come first (IMAD.WIDE before IMAD).
   struct Candidate {
     const InstrDesc* desc;
     std::size_t parts;

@@ -8,10 +8,10 @@
 
 namespace orias::isa {
 
-/// A parsed line, or what is wrong with it.
+/// A parsed line, or the error in it.
 struct ParseResult {
   Inst inst;
-  std::string error; ///< empty when parsed
+  std::string error; ///< empty on success
   explicit operator bool() const { return error.empty(); }
 };
 
@@ -19,7 +19,7 @@ struct ParseOptions {
   std::uint64_t address = 0; ///< of the instruction: branch targets are absolute
 };
 
-/// Reads what print() writes (a trailing ';' is allowed). The scheduling fields stay at their defaults.
+/// Parses the output of print(); a trailing ';' is allowed. The scheduling fields keep their defaults.
 ParseResult parse(std::string_view text, const ParseOptions& options = {});
 
 } // namespace orias::isa

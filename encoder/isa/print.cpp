@@ -76,7 +76,7 @@ struct Printer {
   const PrintOptions& options;
   std::string s;
 
-  /// The operand that a slot prints: an absent one stands for its default, unless the form has no place for it.
+  /// Whether nothing is printed for a slot: an absent operand prints as its default unless the slot is optional.
   bool isAbsent(unsigned slot) const {
     return inst.operands[slot].isNone() && (d.slots[slot].accepts & kAcceptsNone) != 0;
   }
@@ -91,7 +91,7 @@ struct Printer {
   bool isOmitted(unsigned slot) const {
     const SlotText& t = d.texts[slot];
     if (t.omitPrinted || isAbsent(slot)) return true;
-    // A register that reads as zero is written when something hangs on it: [RZ.64+0x10].
+    // A zero register with a suffix is written: [RZ.64+0x10].
     return t.omitDefault && isSame(operand(slot), d.defaults[slot]) && !hasSuffix(slot);
   }
 
@@ -105,7 +105,7 @@ struct Printer {
       if (d.mods[i].slot == static_cast<int>(slot) && !d.mods[i].name(inst.mods[i]).empty()) return true;
     return false;
   }
-  /// The width of the address register is only written where a uniform register stands next to it.
+  /// The width of the address register is only written next to a uniform register.
   bool hasUniformAddress() const {
     for (unsigned i = 0; i < d.slotCount; ++i)
       if (d.texts[i].bracket != Bracket::None && inst.operands[i].isReg(File::UR)) return true;
@@ -155,13 +155,13 @@ struct Printer {
     case Operand::Kind::Label: label(slot, o); break;
     default: s += '?'; break;
     }
-    // The half of what is no R stands inside the bars.
+    // If the operand is not an R register, the half is inside the bars.
     if (!o.isReg(File::R)) half(o);
     const bool suffixInside = o.abs() && !o.isReg(File::R);
     if (suffixInside) suffixes(slot);
     if (o.abs()) s += '|';
     if (is64BitAddress(slot)) s += ".64";
-    // Of operands that textures read late nvdisasm does not write it.
+    // nvdisasm omits it for operands that textures read late.
     if (o.reuse() && (!d.slots[slot].readLate || d.latencyClass == LatencyClass::Dmma)) s += ".reuse";
     if (!d.texts[slot].isPair) s += d.texts[slot].after;
     if (!hasSuffixBehind(d.texts[slot].bracket) && !suffixInside) suffixes(slot);
@@ -250,7 +250,7 @@ struct Printer {
 
 Style styleOf(const Inst& inst, unsigned slot) {
   const Style style = desc(inst.op).texts[slot].style;
-  // What RET.ABS adds to its register is no place relative to itself.
+  // The operand that RET.ABS adds to its register is not relative to its own address.
   if (inst.op == Op::RET && (desc(inst.op).slots[slot].accepts & kAcceptsLabel) != 0 && getMod(inst, Mod::Sub) != 0)
     return Style::SignedHex;
   if (style == Style::ByType) {

@@ -11,9 +11,10 @@
 namespace orias::isa {
 
 struct PrintOptions {
-  /// Where the instruction stands; branch targets are absolute.
+  /// The address of the instruction; branch targets are absolute.
   std::uint64_t address = 0;
-  /// Names a branch target, as "`(.L_x_1)"; without it, or when it returns nothing, targets are written in hexadecimal.
+  /// Returns the name of a branch target, as "`(.L_x_1)". Without it, or if it returns an empty string, targets are
+  /// written in hexadecimal.
   std::function<std::string(std::uint64_t target)> labelName;
 };
 
@@ -24,18 +25,18 @@ std::string printOperand(const Inst& inst, unsigned slot);
 /// The mnemonic with its modifiers: "ISETP.GE.U32.AND".
 std::string printMnemonic(const Inst& inst, WordFormat format = WordFormat::Sm90);
 
-/// How an immediate in this slot is written, under the instruction's modifiers.
+/// The text form of an immediate in this slot, with the instruction's modifiers.
 Style styleOf(const Inst& inst, unsigned slot);
 
-/// "UR": what the names of a file's registers begin with.
+/// The prefix of a file's register names: "UR".
 std::string_view fileName(File file);
 
 /// "SR_TID.X".
 std::string specialRegisterName(unsigned number);
-/// The number of a special register; -1 when there is none of this name.
+/// The number of a special register; -1 if there is none of this name.
 int specialRegisterNumber(std::string_view name);
-/// Whether all lanes of a warp read the same from it: what belongs to the block, the grid or the multiprocessor. False
-/// for numbers that nobody has described, and for counters, which each lane may read at its own time.
+/// Whether a special register is uniform: those of the block, the grid or the multiprocessor. False for undocumented
+/// numbers, and for counters, which lanes may read at different times.
 bool isWarpUniform(unsigned specialRegister);
 
 } // namespace orias::isa

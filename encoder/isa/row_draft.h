@@ -1,6 +1,6 @@
 #pragma once
 
-// How the parts of a row (rows.h) become an InstrDesc. Only table.cpp includes this.
+// Builds an InstrDesc from the parts of a row (rows.h). Only table.cpp includes this.
 
 #include "encoder/isa/rows.h"
 
@@ -78,8 +78,8 @@ struct Draft {
       if (d.field(d.forms[i], slot).kind != Enc::None) return false;
     return d.formCount != 0;
   }
-  /// A field without those of its modifier bits that another slot's field covers (the shift of LEA.HI lies on C's
-  /// negation).
+  /// A field without those of its modifier bits that another slot's field covers (the shift of LEA.HI overlaps the
+  /// negation of C).
   constexpr FieldEnc freeOf(FieldEnc f, unsigned slot) const {
     for (unsigned i = 0; i < d.slotCount; ++i) {
       if (i == slot) continue;
@@ -123,11 +123,11 @@ constexpr void Draft::expandAlu(const AluForms& a) {
   const unsigned b = slotAt(AluPos::B), c = slotAt(AluPos::C);
   const Enc plain = uniform ? Enc::Ugpr : Enc::Gpr;
   const auto opcode = [&](unsigned formBits) { return a.base | formBits << 9; };
-  // The other operand kinds of one slot; `bGoesToC`: B's register makes room.
+  // Adds the forms for the other operand kinds of one slot; `bGoesToC`: B's register moves to C's bits.
   const auto others = [&](unsigned slotIndex, unsigned immForm, unsigned constForm, unsigned uregForm, bool bGoesToC) {
     const auto one = [&](unsigned formBits, unsigned bit91, Enc kind) {
       Form& f = newForm(opcode(formBits), bit91);
-      // Abs and neg of what stands in the middle of the word are B's bits, whichever slot it is.
+      // An operand in the middle of the word has the abs and neg bits of B, regardless of its slot.
       Slot s = slots[slotIndex];
       put(f, slotIndex, aluField(s, AluPos::B, kind));
       if (bGoesToC && b != slotIndex && b != kMaxOperands) put(f, b, freeOf(aluField(slots[b], AluPos::C, plain), b));
@@ -194,7 +194,7 @@ constexpr void Draft::fixBits(Form& f) {
   if (f.bit91 == 1) setBits(f.value, 91, 1, 1);
   for (unsigned i = 0; i < fixedCount; ++i)
     setBits(f.value, fixed[i].pos, fixed[i].width, fixed[i].value);
-  // A fixed field may lie where some form has an operand; there the operand wins.
+  // A fixed field may overlap an operand of some form; there the operand wins.
   f.value = {f.value.lo & f.fixed.lo, f.value.hi & f.fixed.hi};
 }
 
@@ -208,7 +208,7 @@ constexpr std::uint8_t acceptsOf(Enc kind) {
   }
 }
 
-/// Bit i: value i is legal, of the first 64.
+/// Bit i: value i is legal; for the first 64 values.
 constexpr std::uint64_t legalValues(std::string_view names) {
   std::uint64_t legal = 0;
   std::size_t from = 0;
@@ -253,13 +253,13 @@ constexpr InstrDesc Draft::finish() {
     for (const NamedField& n : e.fields)
       if (!n.slot.empty()) put(f, slotNamed(n.slot), n.field);
   }
-  // What is written behind an operand that no form of these words has, is written behind the one before.
+  // A modifier that is written after an operand which these words do not have moves to the previous operand.
   for (unsigned i = 0; i < d.modCount; ++i)
     while (d.mods[i].slot > 0 && isInNoForm(static_cast<unsigned>(d.mods[i].slot)))
       --d.mods[i].slot;
   for (unsigned i = 0; i < d.formCount; ++i) {
     fixBits(d.forms[i]);
-    // What a form fixes goes before what the row does.
+    // The fixed bits of a form override those of the row.
     if (i >= firstExplicit) {
       for (const Fixed& own : explicitForms[i - firstExplicit].extra)
         setBits(d.forms[i].value, own.pos, own.width, own.value);

@@ -1,16 +1,16 @@
 #pragma once
 
-// The notation in which the rows of instructions.inc are written. Only table.cpp sees it, by row_draft.h.
+// The notation for the rows of instructions.inc. Only table.cpp includes it, through row_draft.h.
 //
 // A row is  ORIAS_INSTR(NAME, "MNEMONIC", part, part, ...)  with parts in any order, except that slots and modifiers
-// stand in the order in which they are printed:
-//   alu(0x010, Shape::BC)      the opcode without form bits, and which forms there are
+// are in the order in which they are printed:
+//   alu(0x010, Shape::BC)      the opcode without form bits, and the shape of its forms
 //   form(0x981, 1, ...)        one opcode with bit 91, and the slots whose field differs in this form
-//   fix(pos, width, value)     bits that are always so
+//   fix(pos, width, value)     fixed bits
 //   rd(), ra(), pd(81, "Pu")   operand slots
 //   mod(Mod::Cmp, 76, 3, "F|LT|...")   modifiers
 //   unit(Pipe::Alu, LatencyClass::Alu), Flag::..., Alias::..., only(kSm90)
-//   since100(part, ...), until100(part, ...)   how words from sm_100 on differ
+//   since100(part, ...), until100(part, ...)   parts of words from sm_100 on, or before
 
 #include "encoder/isa/desc.h"
 
@@ -18,17 +18,17 @@
 
 namespace orias::isa::rows {
 
-/// The forms of an arithmetic instruction: which of its slots may be something else than R, and where the rest goes.
+/// The forms of an arithmetic instruction: which of its slots accept operands other than R, and how the others move.
 enum class Shape : std::uint8_t {
-  BC,        ///< B or C may be an immediate, constant or UR; B moves to C's bits when C is the one
-  BCur,      ///< as BC, but C is no immediate
+  BC,        ///< B or C may be an immediate, constant or UR; if it is C, B moves to C's bits
+  BCur,      ///< as BC, but C is not an immediate
   BCimm,     ///< as BC, but C is R or an immediate
   B,         ///< B only
-  BNoImm,    ///< B only, and no immediate
+  BNoImm,    ///< B only, without immediates
   BCNoImm,   ///< B or C may be a constant or UR
   BatCNoImm, ///< as BatC without immediates
-  BatC,      ///< two sources, the second is B; its other forms and its reuse bit are those of C (FADD)
-  C,         ///< two sources, the second stands in C's bits (DADD)
+  BatC,      ///< two sources, the second is B, with the other forms and the reuse bit of C (FADD)
+  C,         ///< two sources, the second in C's bits (DADD)
   UBC,       ///< uniform datapath: UR, or an immediate in B or C
   UB,        ///< uniform datapath, B only
   UC,        ///< uniform datapath, B is the second source, C as in UBC
@@ -66,7 +66,7 @@ constexpr Sms only(std::uint16_t mask) {
   return {mask};
 }
 
-/// Bits that name URZ.
+/// A field that contains URZ.
 struct ZeroUniform {
   std::uint8_t pos;
 };
@@ -74,8 +74,7 @@ constexpr ZeroUniform urz(unsigned pos) {
   return {static_cast<std::uint8_t>(pos)};
 }
 
-/// Parts of words from sm_100 on. Slots and modifiers take the place of those of the same name or kind, forms that of
-/// all others.
+/// Parts of words from sm_100 on. Slots and modifiers replace those of the same name or kind; forms replace all others.
 template <typename... Parts> struct Since100 {
   WordFormat first;
   std::tuple<Parts...> parts;
@@ -83,7 +82,7 @@ template <typename... Parts> struct Since100 {
 template <typename... Parts> constexpr Since100<Parts...> since100(Parts... parts) {
   return {WordFormat::Sm100, {parts...}};
 }
-/// The same of sm_120 and sm_121.
+/// Parts of words of sm_120 and sm_121.
 template <typename... Parts> constexpr Since100<Parts...> since120(Parts... parts) {
   return {WordFormat::Sm120, {parts...}};
 }
@@ -103,14 +102,14 @@ struct ExplicitForm {
   std::array<NamedField, 4> fields;
   std::array<Fixed, 2> extra{};
 
-  /// Further bits that only this form fixes.
+  /// Adds fixed bits of this form only.
   constexpr ExplicitForm where(unsigned pos, unsigned width, std::uint64_t value) const {
     ExplicitForm copy = *this;
     copy.extra[copy.extra[0].width == 0 ? 0 : 1] = fix(pos, width, value);
     return copy;
   }
 };
-/// A field without a kind says that the slot is absent in this form.
+/// A field without a kind means that the slot is absent in this form.
 constexpr ExplicitForm form(std::uint16_t opcode, unsigned bit91, NamedField a = {}, NamedField b = {},
                             NamedField c = {}, NamedField d = {}) {
   return {opcode, static_cast<std::uint8_t>(bit91), {a, b, c, d}};
@@ -124,7 +123,7 @@ struct Slot {
   Operand def;
   AluPos alu = AluPos::None;
   bool wantHalf = false; ///< packed halves: has the two bits of Operand::half
-  bool fp16Bits = false; ///< abs and neg of C stand one bit higher
+  bool fp16Bits = false; ///< abs and neg of C are one bit higher
   bool noReuse = false;  ///< read by a unit that does not use the operand cache
 
   constexpr Slot named(std::string_view name) const {
@@ -149,13 +148,13 @@ struct Slot {
     return s;
   }
   constexpr Slot negAbs() const { return neg().abs(); }
-  /// For slots outside the arithmetic scheme: where the bit of the negation is.
+  /// For slots outside the arithmetic scheme: sets the bit of the negation.
   constexpr Slot negAt(unsigned bit) const {
     Slot s = neg();
     s.field.neg = static_cast<std::uint8_t>(bit);
     return s;
   }
-  /// Likewise, where the bit of the bitwise inversion is.
+  /// For slots outside the arithmetic scheme: sets the bit of the bitwise inversion.
   constexpr Slot invAt(unsigned bit) const {
     Slot s = inv();
     s.field.inv = static_cast<std::uint8_t>(bit);
@@ -175,19 +174,19 @@ struct Slot {
   constexpr Slot f32() const { return style(Style::F32); }
   constexpr Slot unsignedImm() const { return style(Style::Hex); }
   constexpr Slot f64() const { return two().style(Style::F64); }
-  /// Packed halves: has the two bits of Operand::half, and C's modifiers stand one bit higher.
+  /// Packed halves: has the two bits of Operand::half, and the modifiers of C are one bit higher.
   constexpr Slot half() const {
     Slot s = *this;
     s.wantHalf = s.fp16Bits = true;
     return s;
   }
-  /// Read from a queue: late, and past the operand cache.
+  /// Read from a queue: late, and bypassing the operand cache.
   constexpr Slot queued() const {
     Slot s = late();
     s.noReuse = true;
     return s;
   }
-  /// Read past the operand cache.
+  /// Read bypassing the operand cache.
   constexpr Slot uncached() const {
     Slot s = *this;
     s.noReuse = true;
@@ -204,7 +203,7 @@ struct Slot {
     s.field.reuse = static_cast<std::uint8_t>(bit);
     return s;
   }
-  /// Written behind the register.
+  /// Written after the register.
   constexpr Slot after(std::string_view text) const {
     Slot s = *this;
     s.text.after = text;
@@ -216,14 +215,14 @@ struct Slot {
     s.text.twice = true;
     return s;
   }
-  /// Not written when it is the default.
+  /// Not written if it is the default.
   constexpr Slot opt() const {
     Slot s = *this;
     s.text.omitDefault = true;
     s.desc.accepts |= kAcceptsNone;
     return s;
   }
-  /// Absent in some form; that form is taken unless an operand is given.
+  /// Absent in some form, which is selected if there is no operand.
   constexpr Slot mayMiss() const {
     Slot s = *this;
     s.desc.accepts |= kAcceptsNone;
@@ -247,13 +246,13 @@ struct Slot {
     s.text.glued = true;
     return s;
   }
-  /// In brackets of its own, where the slot before has such brackets, too.
+  /// Starts new brackets after a slot with brackets of the same kind.
   constexpr Slot opens() const {
     Slot s = *this;
     s.text.opens = true;
     return s;
   }
-  /// A pair, of which the second register is written in brackets of its own.
+  /// A pair whose second register is written in separate brackets.
   constexpr Slot andSecond(std::string_view open) const {
     Slot s = two();
     s.text.isPair = true;
@@ -299,7 +298,7 @@ constexpr FieldEnc splitBits(Enc kind, unsigned pos, unsigned width, unsigned po
 constexpr FieldEnc gpr(unsigned pos) {
   return bits(Enc::Gpr, pos, 8);
 }
-/// Draft::ofFormat makes it 8 bits wide where it is.
+/// Draft::ofFormat widens it to 8 bits for the chips that have them.
 constexpr FieldEnc ugpr(unsigned pos) {
   return bits(Enc::Ugpr, pos, 6);
 }
@@ -321,7 +320,7 @@ constexpr FieldEnc constBank(unsigned pos = 40, unsigned width = 14, unsigned sc
   return f;
 }
 
-/// B of FFMA2 where a number stands in its place.
+/// B of FFMA2 if an immediate is in its position.
 constexpr FieldEnc pairFactorInC() {
   FieldEnc f = gpr(64);
   f.neg = 75;
@@ -329,7 +328,7 @@ constexpr FieldEnc pairFactorInC() {
   f.reuse = 123;
   return f;
 }
-/// A slot's field when its operand is of `kind` and stands at position `at` of the arithmetic scheme.
+/// A slot's field if its operand is of `kind` and at position `at` of the arithmetic scheme.
 constexpr FieldEnc aluField(const Slot& slot, AluPos at, Enc kind) {
   if (kind == Enc::UImm) return uimm(32, 32);
   const unsigned pos = at == AluPos::A ? 24 : at == AluPos::B ? 32 : 64;
@@ -348,7 +347,7 @@ constexpr FieldEnc aluField(const Slot& slot, AluPos at, Enc kind) {
   if (slot.desc.canAbs) f.abs = absBit;
   if (slot.desc.canNot) f.inv = negBit;
   if (slot.wantHalf) f.half = halfBits;
-  // The operand cache counts operands, wherever they stand.
+  // The reuse bit depends on the operand, not on its position.
   if (kind == Enc::Gpr && !slot.noReuse) f.reuse = slot.alu == AluPos::A ? 122 : slot.alu == AluPos::B ? 123 : 124;
   return f;
 }
@@ -402,7 +401,7 @@ constexpr Slot pd(unsigned pos, std::string_view name = "Pu") {
 constexpr Slot upd(unsigned pos, std::string_view name = "UPu") {
   return slot(name, Role::Def, bits(Enc::Upred, pos, 3));
 }
-/// A predicate source with its inversion bit right above.
+/// A predicate source with its inversion bit directly above.
 constexpr Slot predicate(std::string_view name, Enc kind, unsigned pos) {
   Slot s = slot(name, Role::Use, bits(kind, pos, 3));
   s.field.inv = static_cast<std::uint8_t>(pos + 3);
@@ -424,7 +423,7 @@ constexpr Slot upsInverted(unsigned pos) {
   return predicate("UPp", Enc::UpredInverted, pos);
 }
 
-/// A source of the arithmetic scheme. Its field is worked out when the row is finished.
+/// A source of the arithmetic scheme. Its field is computed when the row is finished.
 constexpr Slot source(std::string_view name, AluPos pos, File file) {
   Slot s = slot(name, Role::Use, file == File::UR ? ugpr(24) : gpr(24));
   s.alu = pos;
@@ -469,13 +468,13 @@ constexpr Slot offset(unsigned pos = 40, unsigned width = 24) {
 constexpr Slot bar(Role role, unsigned pos) {
   return slot(role == Role::Def ? "Bd" : "Ba", role, bits(Enc::Bar, pos, 4));
 }
-/// Written as the place that it means; with Style::SignedHex as the distance.
+/// Written as the target; with Style::SignedHex as the distance.
 constexpr Slot label(unsigned pos, unsigned width, unsigned pos2 = 0, unsigned width2 = 0) {
   FieldEnc f = splitBits(Enc::Label, pos, width, pos2, width2);
   f.scale = 2;
   return slot("target", Role::Use, f);
 }
-/// The address register; written as `R2.64` when it is a pair.
+/// The address register; written as `R2.64` if it is a pair.
 constexpr Slot address(unsigned pos = 24) {
   return reg("Ra", pos).wide(WidthRule::Address).in(Bracket::Address).opt().late();
 }
@@ -483,7 +482,7 @@ constexpr Slot address(unsigned pos = 24) {
 constexpr Slot addressUr(unsigned pos) {
   return ureg("URb", pos).in(Bracket::Address).mayMiss().late();
 }
-/// Added to a 64-bit address: a pair, by what ptxas loads into it for sm_75.
+/// Added to a 64-bit address: a pair, according to ptxas' loads of it for sm_75.
 constexpr Slot wideAddressUr(unsigned pos) {
   return addressUr(pos).two();
 }
@@ -544,7 +543,7 @@ constexpr ModDesc mod(Mod kind, unsigned pos, unsigned width, std::string_view n
   m.defaultValue = static_cast<std::uint8_t>(defaultValue);
   return m;
 }
-/// Values count from `first` where the field holds 0; `more` is from there to the default.
+/// The field value 0 is `first`; the default is `first` + `more`.
 constexpr ModDesc modFrom(Mod kind, unsigned pos, unsigned width, std::string_view names, unsigned first,
                           unsigned more = 0) {
   ModDesc m = mod(kind, pos, width, names, first + more);
@@ -558,7 +557,7 @@ constexpr ModDesc splitMod(Mod kind, unsigned pos, unsigned width, unsigned pos2
   m.width2 = static_cast<std::uint8_t>(width2);
   return m;
 }
-/// A modifier of the operand that was described last: `R2.64`, `R3.H1`.
+/// A modifier of the previous operand: `R2.64`, `R3.H1`.
 struct Suffix {
   ModDesc mod;
 };
@@ -574,7 +573,7 @@ inline constexpr std::string_view kRndNames = "|RM|RP|RZ";
 inline constexpr std::string_view kOrderNames =
     "|CONSTANT.PRIVATE|CONSTANT.CTA|CONSTANT.CTA.PRIVATE|CONSTANT|STRONG.SM|STRONG.GPU.PRIVATE|STRONG.GPU|MMIO.GPU|"
     "CONSTANT.SM|STRONG.SYS|CONSTANT.SM.PRIVATE|MMIO.SYS|CONSTANT.VC|CONSTANT.VC.PRIVATE|CONSTANT.GPU";
-/// Stores, atomics: as above, but value 4 differs.
+/// Stores and atomics: as for loads, but value 4 differs.
 inline constexpr std::string_view kStoreOrderNames =
     "|CONSTANT.PRIVATE|CONSTANT.CTA|CONSTANT.CTA.PRIVATE|STRONG.SM.PRIVATE|STRONG.SM|STRONG.GPU.PRIVATE|STRONG.GPU|"
     "MMIO.GPU|CONSTANT.SM|STRONG.SYS|CONSTANT.SM.PRIVATE|MMIO.SYS|CONSTANT.VC|CONSTANT.VC.PRIVATE|CONSTANT.GPU";
@@ -623,7 +622,7 @@ constexpr ModDesc boolOp(unsigned pos = 74) {
 constexpr ModDesc fcmp() {
   return mod(Mod::Cmp, 76, 4, kFCmpNames);
 }
-/// The part of a register that an 8-bit or 16-bit integer source is read from.
+/// The part of a register that contains an 8-bit or 16-bit integer source.
 constexpr ModDesc bytes(unsigned pos) {
   ModDesc m = mod(Mod::Byte, pos, 2, "|B1|B2|B3");
   m.names16 = "|H1|!|!";
@@ -636,13 +635,13 @@ constexpr ModDesc bf16() {
 constexpr ModDesc relu79() {
   return mod(Mod::Relu, 79, 1, "!|RELU", 1);
 }
-/// What floating-point atomics work on.
+/// The type of floating-point atomics.
 constexpr ModDesc atomFloat() {
   return mod(Mod::AtomFloat, 73, 4,
              "F16x2.RN|F16x4.RN|F16x8.RN|BF16x2.RN|BF16x4.RN|BF16x8.RN|!|!|!|F32.FTZ.RN|F32x2.FTZ.RN|F32x4.FTZ.RN|"
              "F32.RN|F32x2.RN|F32x4.RN|F64.RN");
 }
-/// FTZ; or FMZ, which also makes zero times anything zero.
+/// FTZ or FMZ (see Ftz).
 constexpr ModDesc ftzFmz() {
   return splitMod(Mod::Ftz, 80, 1, 76, 1, "|FTZ|FMZ");
 }
@@ -655,7 +654,7 @@ constexpr ModDesc atomType(std::string_view names = "|S32|64|S64|128") {
 constexpr ModDesc macroType() {
   return mod(Mod::MacroType, 0, 0, "U16|S16|U32|S32|U64|S64|F32|F64", 3);
 }
-/// "U32" is written, signed is not.
+/// "U32" is written, the signed type is not.
 constexpr ModDesc intType(unsigned pos = 73) {
   return mod(Mod::Type, pos, 1, "U32|", 1);
 }

@@ -5,10 +5,10 @@
 
 namespace orias::isa {
 
-/// Whether sources that an earlier instruction of class `reader` reads late have been read when an instruction lets the
-/// warp go on. On sm_75 a BAR.SYNC passes through the queue that reads them (in the latency file its `done` queue is
-/// their `read` queue): behind it ptxas overwrites the sources of STS and STG without a scoreboard. It does not behind
-/// BAR.SYNC.DEFER_BLOCKING. BAR.ARV does not hold the warp back.
+/// Whether the late sources of an earlier instruction of class `reader` have been read when the warp continues after
+/// `instr`. On sm_75 a BAR.SYNC passes through the queue that reads them (in the latency file its `done` queue is their
+/// `read` queue): after it ptxas overwrites the sources of STS and STG without a scoreboard. It does not do so after
+/// BAR.SYNC.DEFER_BLOCKING. BAR.ARV does not block the warp.
 template <typename I> bool settlesReads(const I& instr, bool isGuarded, LatencyClass reader, const Target& target) {
   const InstrDesc& row = desc(instr.op);
   if (row.latencyClass != LatencyClass::Barrier || isGuarded) return false;

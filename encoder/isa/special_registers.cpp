@@ -36,7 +36,7 @@ int specialRegisterNumber(std::string_view name) {
 }
 
 bool isWarpUniform(unsigned specialRegister) {
-  // By the names that nvdisasm prints, and what the PTX manual says of the registers that are lowered to them.
+  // From the names in nvdisasm and the PTX manual's descriptions of the registers that are lowered to them.
   struct Interval {
     unsigned first, last;
   };

@@ -35,8 +35,8 @@ static_assert(std::size(kRows) == static_cast<std::size_t>(Op::kCount));
 
 constexpr unsigned kOpcodes = 4096;
 
-/// Forms by opcode: those of opcode k are list[first[k]] up to list[first[k + 1]]. Made by the compiler: a program
-/// would have to read all rows for it.
+/// Forms by opcode: those of opcode k are list[first[k]] up to list[first[k + 1]]. Computed at compile time, because
+/// it would need all rows at run time.
 template <std::size_t size> struct OpcodeIndex {
   std::array<std::uint16_t, kOpcodes + 1> first{};
   std::array<FormId, size> list{};
@@ -204,18 +204,18 @@ unsigned surfaceCoordinates(unsigned geometry) {
   return kCount[geometry & 7];
 }
 
-/// What stands behind the coordinates: the name, a level or a sample, offsets, a value to compare with.
+/// The number of operands after the coordinates: the handle, a level or a sample, offsets, a comparison value.
 unsigned textureParameters(Op op, std::span<const std::uint8_t, kMaxMods> mods) {
   const auto value = [&](Mod kind) { return getMod(op, mods, kind); };
   const unsigned levels = value(Mod::Sub) >= 2 ? 1 : 0; // LB, LL
   return value(Mod::Bindless) + levels + value(Mod::Sub2) + value(Mod::Sub4);
 }
-/// Of operands in two halves: a pair, but for two operands.
+/// The first of two halves of operands: a pair, except if there are only two operands.
 unsigned firstHalf(unsigned operands) {
   return operands <= 2 ? 1 : 2;
 }
 
-/// A layer has no derivatives.
+/// The number of coordinates with derivatives: a layer has none.
 unsigned gradientCoordinates(unsigned geometry) {
   static constexpr std::uint8_t kCount[] = {1, 2, 3, 3, 1, 2, 1, 3};
   return kCount[geometry & 7];
@@ -227,11 +227,11 @@ unsigned registersOfSurfaceAtom(unsigned type) {
   return type == kU64 || type == kS64 || type == kSized64 ? 2 : 1;
 }
 
-/// The columns that products of integers and of bits can have; floating-point ones have every multiple of 8.
+/// The column counts of integer and bit products; floating-point products have every multiple of 8.
 constexpr std::array<std::uint16_t, 18> kIntegerGmmaColumns{8,   16,  24,  32,  48,  64,  80,  96,  112,
                                                             128, 144, 160, 176, 192, 208, 224, 240, 256};
 
-/// A box is named by its corner; four rows of a tensor (GATHER4, SCATTER4) by a column and the rows.
+/// The coordinates of a box are its corner; those of four rows of a tensor (GATHER4, SCATTER4) a column and the rows.
 unsigned boxCoordinates(Op op, std::span<const std::uint8_t, kMaxMods> mods) {
   const InstrDesc& d = desc(op);
   for (const Mod kind : {Mod::Sub, Mod::Sub3})
@@ -243,8 +243,8 @@ unsigned boxCoordinates(Op op, std::span<const std::uint8_t, kMaxMods> mods) {
 }
 
 constexpr unsigned kTransposed16x16 = 4; ///< Mod::Sub of LDSM_BYTES
-constexpr unsigned kOneWord = 2;         ///< of the words of a pair: one for both
-/// Registers of LDTM and STTM with the least count, by Mod::Geometry.
+constexpr unsigned kOneWord = 2;         ///< modifier value of a pair: one word for both
+/// Registers of LDTM and STTM at the minimum count, by Mod::Geometry.
 constexpr std::array<std::uint8_t, 8> kTensorRegisters{2, 4, 1, 1, 1, 1, 0, 0};
 
 unsigned registersOfMacroType(MacroType type) {
@@ -293,11 +293,11 @@ unsigned operandWidth(Op op, std::span<const std::uint8_t, kMaxMods> mods, unsig
   }
   case WidthRule::TexNamedCoords: {
     const unsigned geometry = value(Mod::Geometry);
-    const bool needsWord = value(Mod::Sub2) != 0 && geometry < kFirstWithLayers; // else that of the layer
+    const bool needsWord = value(Mod::Sub2) != 0 && geometry < kFirstWithLayers; // else that of the layer has it
     return textureCoordinates(geometry) + value(Mod::Bindless) + (needsWord ? 1 : 0);
   }
-  // The wanted components stand together, two in the first registers.
-  // Halves share one register there.
+  // The requested components are adjacent, the first two in the first registers. Half-precision components share one
+  // register.
   case WidthRule::TexLow: return std::popcount(unsigned{value(Mod::Mask)}) >= 2 && value(Mod::DstFmt) == 0 ? 2 : 1;
   case WidthRule::TexHigh: return std::popcount(unsigned{value(Mod::Mask)}) == 4 && value(Mod::DstFmt) == 0 ? 2 : 1;
   case WidthRule::SurfCoords: return surfaceCoordinates(value(Mod::Geometry));

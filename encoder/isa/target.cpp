@@ -15,8 +15,8 @@ namespace {
 constexpr unsigned kKiB = 1024;
 #include "encoder/isa/chips.inc"
 
-// Registers are handed out per warp, in units of 256, and warps to four schedulers, each with a quarter of the register
-// file.
+// Registers are allocated per warp, in units of 256. Warps are distributed over four schedulers, each with a quarter of
+// the register file.
 constexpr unsigned kRegisterUnit = 256;
 constexpr unsigned kWarpThreads = 32;
 constexpr unsigned kSchedulers = 4;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Everything that depends on the chip. Nobody else compares SM numbers.
+// All properties that depend on the chip. No other code compares SM numbers.
 
 #include "encoder/isa/chip.h"
 #include "encoder/isa/latency_class.h"
@@ -15,8 +15,8 @@ namespace orias::isa {
 
 struct LatencyTables; // encoder/isa/latency/tables.h
 
-/// One use or definition of a 32-bit register (or predicate) as the latency tables see it: who, and through which port.
-/// Some ports are read later, or written earlier, than the rest of the instruction.
+/// One use or definition of a 32-bit register (or predicate) in the latency tables: its class and port. Some ports are
+/// read later, or written earlier, than the rest of the instruction.
 struct Access {
   enum class Port : std::uint8_t {
     Main,   ///< results and sources without a row of their own
@@ -28,11 +28,11 @@ struct Access {
   Port port = Port::Main;
 };
 
-/// How a latency is known.
+/// The source of a latency.
 enum class Evidence : std::uint8_t {
-  Observed, ///< the least distance in code that ptxas emits
+  Observed, ///< the minimum distance in code of ptxas
   Table,    ///< a public table
-  Assumed   ///< taken from a relative, on the safe side
+  Assumed   ///< a conservative value from a related chip or class
 };
 
 /// Cycles from the issue of one instruction to the issue of another.
@@ -41,21 +41,21 @@ struct Latency {
   Evidence evidence = Evidence::Assumed;
 };
 
-/// How many blocks fit on one multiprocessor, and what stops a further one.
+/// How many blocks fit on one multiprocessor, and the limiting resource.
 struct Occupancy {
   enum class Limit : std::uint8_t { Warps, Blocks, Registers, SharedMemory, Impossible };
   unsigned blocksPerSm = 0;
   unsigned warpsPerSm = 0;
-  double fraction = 0; ///< of the warps that the multiprocessor can hold
+  double fraction = 0; ///< of the maximum number of warps
   Limit limit = Limit::Impossible;
 };
 
-/// On chips with Capability::BarrierSetup: the uniform register that tells whether it has been done (observed).
+/// On chips with Capability::BarrierSetup: the uniform register that marks a completed setup (observed).
 inline constexpr unsigned kSetupMark = 2;
 
 class Target;
 
-/// What `-arch` and friends name: `sm_90` (real) or `compute_90` (virtual: parse and check only).
+/// A value of `-arch` and similar options: `sm_90` (real) or `compute_90` (virtual: parse and check only).
 struct ArchName {
   const Target* target = nullptr;
   bool isVirtual = false;
@@ -64,26 +64,26 @@ struct ArchName {
 /// One chip. Objects are constants of the program; compare them by address.
 class Target {
  public:
-  /// All chips that kernels are compiled for, oldest first.
+  /// All chips for which kernels are compiled, oldest first.
   static std::span<const Target> all();
-  /// And those whose words are only read.
+  /// All chips, including those whose words are only decoded.
   static std::span<const Target> known();
-  /// `sm_90a`, `compute_80`, ... ; null when unknown. `lto_` and `+PTX` forms are not names of chips.
+  /// `sm_90a`, `compute_80`, ... ; nullopt if unknown. `lto_` and `+PTX` forms are not names of chips.
   static std::optional<ArchName> parse(std::string_view arch);
   /// As parse(), for real names only: for tests and tools.
   static const Target* find(std::string_view smName);
 
   std::string_view name() const { return chip_.name; }               ///< "sm_90a"
   std::string_view virtualName() const { return chip_.virtualName; } ///< "compute_90a"
-  /// 90: for rules of PTX and the files' names. What a chip has is asked by capability.
+  /// 90: for PTX rules and file names only. Features of a chip are capabilities.
   unsigned smVersion() const { return chip_.smVersion; }
   /// The `a` suffix: features of this chip only (wgmma, setmaxnreg, ...).
   bool isArchSpecific() const { return chip_.suffix == 'a'; }
-  unsigned ptxIsaMinimum() const { return chip_.ptxIsa; } ///< lowest `.version` that knows the chip, 78 = 7.8
-  /// Kernels are compiled for it; else only its words are read.
+  unsigned ptxIsaMinimum() const { return chip_.ptxIsa; } ///< lowest `.version` with the chip, 78 = 7.8
+  /// Kernels are compiled for it; else its words are only decoded.
   bool isAssembled() const { return chip_.isAssembled; }
   bool has(Capability capability) const { return chip_.capabilities.has(capability); }
-  /// Everything that the row says.
+  /// The row of the table.
   const Chip& chip() const { return chip_; }
 
   // --- words
@@ -96,7 +96,7 @@ class Target {
   // --- constant bank 0, byte offsets
   const ConstantBank& bank0() const { return *chip_.bank0; }
   std::uint32_t paramBase() const { return bank0().params; }
-  /// With Capability::ClusterRecords: the word is at this offset less kRecordBytes * SR_CgaSize (observed).
+  /// With Capability::ClusterRecords: the word is at this offset minus kRecordBytes * SR_CgaSize (observed).
   bool isInRecord(std::uint32_t offset) const {
     return has(Capability::ClusterRecords) && offset >= bank0().envReg && offset < bank0().smCount;
   }
@@ -109,7 +109,7 @@ class Target {
   std::uint32_t constWindowOffset() const { return bank0().constWindow; }
   std::uint32_t stackPointerOffset() const { return bank0().stackPointer; }
   std::uint32_t dynamicSharedSizeOffset() const { return bank0().dynamicSharedSize; }
-  /// 64 bits, the descriptor of plain global accesses; none before sm_80.
+  /// 64 bits: the descriptor of plain global accesses; nullopt before sm_80.
   std::optional<std::uint32_t> globalDescriptorOffset() const {
     if (!has(Capability::MemoryDescriptors)) return std::nullopt;
     return bank0().globalDescriptor;
@@ -119,25 +119,25 @@ class Target {
   std::uint32_t surfaceTableOffset() const { return bank0().surfaceTable; }
 
   // --- shared memory
-  /// What is sized at launch begins at a multiple of this at least, behind the rest (observed: the size of .nv.shared).
+  /// Minimum alignment of dynamic shared memory, which follows the static part (observed: the size of .nv.shared).
   static constexpr std::uint32_t kDynamicSharedAlignment = 16;
-  /// First shared address that belongs to the program; what lies below is the system's.
+  /// First shared address that belongs to the program; lower addresses belong to the system.
   std::uint32_t sharedBase() const { return chip_.sharedBase; }
   std::uint32_t maxStaticShared() const { return 48 * 1024; }
   std::uint32_t maxConstantBank() const { return 64 * 1024; }
   std::uint32_t maxSharedPerBlock() const { return chip_.occupancy.sharedPerBlock; } ///< dynamic memory included
 
   // --- registers
-  /// How many registers of a file a program can name, the zero or true register not counted.
+  /// How many registers of a file a program can use, without the zero or true register.
   unsigned registerCount(File file) const;
-  /// Counted on top of the highest R used: the hardware keeps the program counter there.
+  /// Added to the number of R registers used: the hardware keeps the program counter in them.
   unsigned reservedRegisters() const { return 2; }
   unsigned maxRegistersPerThread() const { return 255; }
 
   // --- textures
-  /// Where in a word that names both the sampler's number stands, above the texture's.
+  /// In a joint handle, the bit position of the sampler's number, above the texture's.
   static constexpr unsigned kSamplerShift = 20;
-  /// Of a handle, what counts the entries of the tables.
+  /// The bits of a handle that are the index in the tables.
   std::uint32_t handleNumberMask() const {
     return has(Capability::JoinedSamplers) ? (std::uint32_t{1} << kSamplerShift) - 1 : ~std::uint32_t{0};
   }
@@ -150,36 +150,36 @@ class Target {
   /// `registers` per thread as reported (reservedRegisters included); `sharedBytes` per block without the system's
   /// part.
   Occupancy occupancy(unsigned threadsPerBlock, unsigned registers, std::uint32_t sharedBytes) const;
-  /// The most registers per thread with which `warps` warps still fit on a multiprocessor; 0 when they never do.
+  /// The maximum registers per thread with which `warps` warps fit on a multiprocessor; 0 if they never fit.
   unsigned registersForWarps(unsigned warps) const;
 
   // --- latencies; cycles are counted from issue to issue
-  /// The result arrives at a time nobody knows; a scoreboard tells.
+  /// Whether the latency is variable, so that a scoreboard signals the result.
   bool isScoreboarded(LatencyClass latencyClass) const;
-  /// Least distance from a write to a read of the same register of `file`. After a scoreboarded writer it is the
+  /// The minimum distance from a write to a read of the same register of `file`. For a scoreboarded writer, the
   /// distance to the instruction that waits for the scoreboard.
   Latency rawLatency(File file, Access writer, Access reader) const;
-  /// From a write to another write, of a register that nobody read in between.
+  /// From a write to another write, without a read in between.
   Latency wawLatency(File file, Access first, Access second) const;
   /// From a read at issue to a write. Late reads (SlotDesc::readLate) need a scoreboard instead.
   Latency warLatency(File file, Access reader, Access writer) const;
-  /// The least stall count of an instruction, whatever follows.
+  /// The minimum stall count of an instruction, regardless of its successor.
   unsigned minStall(LatencyClass latencyClass) const;
-  /// Instructions with the same pipe compete for it; 0 = for none.
+  /// Instructions with the same pipe compete for it; 0 = no pipe.
   unsigned pipe(LatencyClass latencyClass) const;
-  /// Cycles until the pipe takes the next instruction.
+  /// Cycles until the pipe accepts the next instruction.
   unsigned issueCycles(LatencyClass latencyClass) const;
-  /// For schedulers: what a result of this class usually takes; exact for classes of fixed latency.
+  /// For schedulers: the typical latency of a result of this class; exact for classes of fixed latency.
   unsigned expectedLatency(LatencyClass latencyClass) const;
-  /// No fixed latency is longer.
+  /// The longest fixed latency.
   unsigned maxFixedLatency() const;
-  /// Units that complete in program order: waiting for an instruction is waiting for all earlier ones with the same
-  /// queue. 0 = in no particular order.
+  /// Units that complete in program order: waiting for an instruction waits for all earlier ones with the same queue. 0
+  /// = unordered.
   unsigned completionQueue(LatencyClass latencyClass) const;
-  /// The same for reading late sources.
+  /// The queue of units that read late sources in program order; 0 = unordered.
   unsigned readQueue(LatencyClass latencyClass) const;
   unsigned scoreboardCount() const { return 6; }
-  /// Cycles from the issue of an instruction until its scoreboards are seen as taken.
+  /// Cycles from the issue of an instruction until its scoreboards appear as set.
   unsigned scoreboardDelay() const { return 2; }
   unsigned maxStall() const { return 15; }
 

@@ -5,17 +5,17 @@
 #include <span>
 #include <string_view>
 
-// What the driver keeps of textures and surfaces beside their headers: tables whose entries are counted by the handles.
-// Where they begin, Target::textureTableOffset() and its neighbours tell; how long an entry is, is a number that
-// the driver writes into the code, for a weak symbol. Observed in what ptxas makes of txq and suq.
+// The driver's tables of textures and surfaces, in addition to their headers. Handles are indices in them. The tables
+// begin at Target::textureTableOffset() and similar. The size of an entry is a number that the driver writes into the
+// code, for a weak symbol. Observed in ptxas' code for txq and suq.
 
 namespace orias::isa {
 
-/// What a handle of 64 bits names, in its upper word; the lower one has the number. Observed in what ptxas makes of
-/// istypep and of the address of a texture.
+/// The kind of a 64-bit handle, in its upper word; the lower word has the number. Observed in ptxas' code for istypep
+/// and for the address of a texture.
 inline constexpr std::uint32_t kTextureHandle = 0x20000000, kSamplerHandle = 0x40000000, kSurfaceHandle = 0x80000000;
 
-/// What an entry tells.
+/// The fields of an entry.
 enum class TextureFact : std::uint8_t {
   ForceUnnormalized,
   AddressMode0,
@@ -36,7 +36,7 @@ struct EntryField {
   unsigned offset; ///< bytes
 };
 
-/// The entries of a table: the symbol for how long one is, and what stands where.
+/// The layout of the entries of a table: the symbol of their size, and their fields.
 struct EntryLayout {
   std::string_view sizeSymbol;
   std::span<const EntryField> fields;
@@ -61,7 +61,7 @@ inline constexpr EntryField kTextureFields[] = {{TextureFact::ForceUnnormalized,
                                                 {TextureFact::Samples, 0x30}};
 inline constexpr EntryLayout kTextureEntry{".nv.unified.texrefDescSize", kTextureFields};
 
-// Where textures and samplers are apart, each has tables of its own.
+// If textures and samplers are separate, each has its own tables.
 inline constexpr EntryField kIndependentTextureFields[] = {
     {TextureFact::Normalized, 0x0c}, {TextureFact::ChannelType, 0x10}, {TextureFact::ChannelOrder, 0x14},
     {TextureFact::ArraySize, 0x18},  {TextureFact::Levels, 0x1c},      {TextureFact::Samples, 0x20}};

@@ -12,7 +12,7 @@ namespace orias::isa {
 
 namespace {
 
-/// A data file as it was when the library was built.
+/// A data file, embedded at build time.
 struct LatencyFile {
   std::string_view model;
   std::string_view text;
@@ -36,7 +36,7 @@ constexpr std::array<std::string_view, 7> kModelNames = {
     "sm_75", "sm_80", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120"}; ///< in the order of LatencyModel
 constexpr std::array<std::string_view, kFileCount> kFileNames = {"R", "UR", "P", "UP", "B"};
 
-/// Shows `take` the parts of a text, which are a few characters long.
+/// Calls `take` for each part of a text. Parts are a few characters long.
 constexpr void forEachPart(std::string_view text, char separator, auto&& take) {
   for (;;) {
     std::size_t end = 0;
@@ -63,8 +63,8 @@ constexpr std::optional<unsigned> indexOf(const std::array<std::string_view, N>&
 
 constexpr std::uint8_t kImpossible = 255; ///< a pair marked `-`
 
-/// Where the number of a class stands in kClassAt, by its name: here, or at the next free place. No two names of today
-/// share one.
+/// The hash of a class name: the index of the class is in kClassAt there, or at the next free place. The current names
+/// have no collisions.
 constexpr std::size_t kHashed = 256;
 constexpr std::size_t placeOf(std::string_view name) {
   if (name.size() < 3) return 0;
@@ -90,8 +90,8 @@ std::string_view nameOf(LatencyClass latencyClass) {
   return kClassNames[static_cast<unsigned>(latencyClass)];
 }
 
-/// Turns the text of a data file into tables: those of the program when it is compiled, since a start would take a
-/// twentieth longer.
+/// Parses a data file into tables. The embedded files are parsed at compile time; at run time this would make the
+/// start of the program a twentieth slower.
 class LatencyParser {
  public:
   constexpr explicit LatencyParser(std::string_view text) : text_(text) {}
@@ -132,7 +132,7 @@ class LatencyParser {
     line_ = before;
   }
 
-  /// What this file does not say is as in that one.
+  /// Reads the file of another model first; this file only has the differences.
   constexpr void takeOver(std::string_view model) {
     const auto* file = std::ranges::find(kFiles, model, &LatencyFile::model);
     if (file == std::end(kFiles)) fail("no latencies of " + std::string(model));
@@ -218,7 +218,7 @@ class LatencyParser {
     }
   }
 
-  /// Enters `index` for all that the words name; words for everybody leave what is there already.
+  /// Enters `index` for all classes in `words`. `*` only fills classes without an entry.
   constexpr void addToAxis(LatencyMatrix::Axis& axis, std::string_view words, unsigned index) {
     forEachPart(words, ' ', [&](std::string_view word) {
       const std::size_t colon = word.find(':');
@@ -340,7 +340,7 @@ const LatencyTables& LatencyTables::ofModel(LatencyModel model) {
   return *kTablesOfModel[static_cast<unsigned>(model)];
 }
 
-// --- what Target answers ---------------------------------------------------------------------------------------------
+// --- members of Target -----------------------------------------------------------------------------------------------
 
 namespace {
 

@@ -29,21 +29,21 @@ class LatencyMatrix {
   std::array<Latency, kMostCells> cells_{}; ///< `size_` of them
 };
 
-/// What one data file says.
+/// The contents of one data file.
 struct LatencyTables {
   struct ClassInfo {
     bool isVariable = false;
     std::uint8_t minStall = 1;
-    std::uint8_t pipe = 0; ///< 0 = shares none
+    std::uint8_t pipe = 0; ///< 0 = none
     std::uint8_t issueCycles = 1;
     std::uint16_t expected = 1;
-    std::uint8_t completionQueue = 0, readQueue = 0; ///< 0 = in no particular order
+    std::uint8_t completionQueue = 0, readQueue = 0; ///< 0 = unordered
   };
   std::array<ClassInfo, kLatencyClassCount> classes{};
   std::array<LatencyMatrix, kFileCount> raw{}, waw{}, war{};
   unsigned largestFixed = 0;
 
-  /// Reads a data file; throws InternalError with the line when it is malformed (the files are part of the program).
+  /// Parses a data file. Throws InternalError with the line if it is malformed (the files are part of the program).
   static LatencyTables parse(std::string_view text);
   /// The tables of a model.
   static const LatencyTables& ofModel(LatencyModel model);
