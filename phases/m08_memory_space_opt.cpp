@@ -30,7 +30,7 @@ namespace {
 constexpr std::uint16_t kWindows =
     AddressWord::kWindow | AddressWord::kWindow << 1 | AddressWord::kWindow << 2; // shared, constant, local
 
-/// What QSPC asks for.
+/// The space that QSPC tests for.
 enum class Asked { Global, Local, Shared, Distributed };
 
 bool isGenericAtomic(Op op) {
@@ -47,7 +47,7 @@ bool mayFollow(const ori::Instr& instr) {
   return instr.op == Op::LD || instr.op == Op::ST || isGenericAtomic(instr.op) || instr.op == Op::QSPC;
 }
 
-/// The window of a space is taken off.
+/// Whether the instruction subtracts the window of a space from an address.
 bool leavesSpace(const ori::Function& function, const Instr& instr) {
   if (instr.op != Op::IADD64 || !instr.op_(2).neg() || !instr.op_(2).isVirtual()) return false;
   const Instr* window = function.singleDef(instr.op_(2).reg);
@@ -96,9 +96,9 @@ class SpaceResolver {
   }
 
  private:
-  // --- what is known of addresses
+  // --- known spaces of addresses
 
-  /// Behind a branch on QSPC the answer is known.
+  /// Records the known answer in the successors of a branch on QSPC.
   void findAnswers(ori::Block& block) {
     const Instr* branch = ori::plainBranch(block);
     if (!branch || !branch->isGuarded() || block.fallthrough == ori::kNoId) return;
@@ -116,7 +116,7 @@ class SpaceResolver {
     answers_[{address.reg, address.sub}].push_back({to, asked == Asked::Local ? kInLocal : kInShared});
   }
 
-  /// Where an access by `address` in a block goes, as far as an answer tells.
+  /// The space of an access through `address` in a block, as far as a QSPC answer tells.
   SpaceSet answeredSpace(Operand address, ori::BlockId block) const {
     constexpr unsigned kMostSteps = 8;
     for (unsigned step = 0; step < kMostSteps && address.isVirtual(); ++step) {
@@ -151,7 +151,7 @@ class SpaceResolver {
     return spaces & kElsewhere ? answeredSpace(address, instr.block->id) : spaces;
   }
 
-  // --- addresses in their space
+  // --- addresses within their space
 
   std::uint32_t windowOffset(SpaceSet space) const {
     return space == kInLocal    ? target_.localWindowOffset()
@@ -178,8 +178,8 @@ class SpaceResolver {
     return r;
   }
 
-  /// The address in its space, a word, of the generic address in two words. It is computed where the generic one is, or
-  /// at `user`.
+  /// Returns the one-word address within its space for a generic address in two words. It is computed at the generic
+  /// address's definition, or at `user`.
   Operand addressIn(SpaceSet space, const Operand& lo, const Operand& hi, ori::Builder user) {
     if (space == kInShared && target_.has(isa::Capability::AlignedWindows)) return lo;
     if (flow_.wordOf(lo).bits == windowBit(space)) return Operand::rz();
@@ -273,7 +273,7 @@ class SpaceResolver {
     doomed_.push_back(&instr);
   }
 
-  /// cvta.to of an address that was made generic: what it was made from.
+  /// Replaces cvta.to of an address that was made generic by the original address.
   void leaveSpace(Instr& instr) {
     const Operand from = instr.op_(1).value(), window = instr.op_(2).value();
     if (instr.isGuarded() || !window.neg() || from.neg() || !isWindow(window) || !from.isReg()) return;
@@ -298,7 +298,7 @@ class SpaceResolver {
     if ((spaces & kElsewhere) || flow_.mayBeNull(address) || !isAbsent(instr, "Rd")) return;
     std::optional<bool> isIn;
     switch (asked) {
-    // The window of constants counts as global there.
+    // The constant window counts as global here.
     case Asked::Global:
       if (!(spaces & (kInLocal | kInShared))) isIn = true;
       if (!(spaces & (kInGlobal | kInConst))) isIn = false;
@@ -321,7 +321,7 @@ class SpaceResolver {
     isChanged_ = true;
   }
 
-  /// The predicate that the instruction defines is known.
+  /// Sets the predicate that the instruction defines to a known value.
   void setPredicate(Instr& instr, bool value) {
     const Operand result = instr.op_(0).value();
     if (!result.isVirtual()) return;
@@ -427,13 +427,13 @@ class SpaceResolver {
       return true;
     }
     if (!hasOtherWay) return false;
-    // The instruction would answer that it could not: the way that does it goes on behind it.
+    // The instruction would report failure: the fallback path after it does the access.
     setPredicate(instr, false);
     if (result.isVirtual()) ori::Builder::before(function_, &instr).emit(Op::UNDEF, {result});
     return true;
   }
 
-  /// In the words of the literature. True if the operation cannot work.
+  /// Warns in the words of the literature. Returns whether the operation cannot work.
   bool warnIllegal(const Instr& instr, SpaceSet space) {
     std::string_view text;
     const bool isConst = space == kInConst, isLocal = space == kInLocal;
@@ -447,7 +447,7 @@ class SpaceResolver {
     else if (instr.op == Op::ST && isConst)
       text = "Cannot do store on const memory";
     if (text.empty()) return false;
-    // Once for each line: an instruction of PTX may be several here, and M8b sees what M8 has seen.
+    // Once per line: one PTX instruction may be several here, and M8b sees the accesses of M8 again.
     const bool isSaid = std::ranges::any_of(context_.diagnostics.all(), [&](const Diagnostic& d) {
       return d.loc.line == instr.source.ptxLine && d.message == text;
     });
@@ -481,11 +481,11 @@ class SpaceResolver {
 
 } // namespace
 
-/// Phase M8, MemorySpaceOpt (second time), on one function in SSA form, behind inlining, and again behind 37b, when
-/// more addresses are in registers. Generic accesses and atomic operations get the space of their address where
-/// AddressFlow proves it, or where QSPC has answered; QSPC is answered, and the branches on it decided; an address that
-/// was made generic and goes back to its space is what it was made from. Addresses in a space of 32 bits are computed
-/// in 32 bits. What is not proved stays generic. Operations that a space does not have are warned of.
+/// Phase M8, MemorySpaceOpt (second time), on one function in SSA form, after inlining, and again after 37b, when more
+/// addresses are in registers. Generic accesses and atomic operations get the space of their address where AddressFlow
+/// proves it, or where QSPC has answered. QSPC with a known answer is folded, and the branches on it too. An address
+/// that was made generic and converted back is replaced by the original one. Addresses in a 32-bit space are computed
+/// in 32 bits. Accesses without a proof stay generic. Operations that a space does not have get a warning.
 bool memorySpaceOptSecondTime(ori::Function& function, PhaseContext& context) {
   bool hasGeneric = false;
   for (ori::Block* block : function.layout())

@@ -25,14 +25,14 @@ using ori::VRegId;
 
 namespace {
 
-/// Ends that a block is compared with, and instructions of them.
+/// The most ends that a block is compared with, and the most instructions of each.
 constexpr std::size_t kMostCandidates = 16, kMostCompared = 64;
-/// A branch more is executed to share an end that is the end of the program: that many instructions are worth it.
+/// Sharing an end of the program executes one more branch. It is worth it from this many instructions on.
 constexpr unsigned kFewestInFrontOfExit = 16;
-/// Of two equal blocks one goes, at the cost of a branch where it was fallen into.
+/// One of two equal blocks is deleted, at the cost of a branch where it was the fall-through.
 constexpr int kFewestOfWhole = 2;
 
-/// Where a block leads: the places, and the condition of a branch.
+/// A block's successors and the condition of its branch.
 struct Ways {
   BlockId taken = kNoId, fallthrough = kNoId;
   bool isConditional = false, isExit = false;
@@ -44,10 +44,10 @@ struct Common {
   Block* from = nullptr;
   Block* keeper = nullptr;
   std::vector<std::pair<Instr*, Instr*>> pairs;  ///< last ones first
-  std::vector<std::pair<VRegId, VRegId>> inputs; ///< registers that differ and come from further up
+  std::vector<std::pair<VRegId, VRegId>> inputs; ///< registers that differ and are defined before the ends
 };
 
-/// Says the same of any register.
+/// Whether both operands are the same, apart from the register.
 bool isAlike(const Operand& a, const Operand& b) {
   if (a == b) return true;
   if (!a.isReg() || !b.isReg() || !a.isVirtual() || !b.isVirtual()) return false;
@@ -70,7 +70,7 @@ class EqualEnds {
 
   bool run() {
     std::map<Ways, std::vector<Block*>> groups;
-    std::vector<Ways> order; // of the layout, for determinism
+    std::vector<Ways> order; // in layout order, for determinism
     for (Block* block : function_.layout()) {
       const std::optional<Ways> ways = waysOf(*block);
       if (!ways || block == function_.entry()) continue;
@@ -106,12 +106,12 @@ class EqualEnds {
     return ways;
   }
 
-  /// The last instruction of an end: that is not the branch to where the block leads, but a condition counts.
+  /// The last instruction of an end. An unconditional branch to the successor does not count, a conditional one does.
   static Instr* lastOf(const Block& block) {
     return block.last && block.last->op == Op::BRA && !block.last->isGuarded() ? block.last->prev : block.last;
   }
 
-  /// A branch under a condition leads where the other does.
+  /// Whether the instruction may be shared. A guarded branch has the same target as the other block's.
   static bool mayStand(const Instr& instr) {
     return mayBeShared(instr) || isPlainExit(instr) || (instr.op == Op::BRA && instr.isGuarded());
   }
@@ -144,7 +144,7 @@ class EqualEnds {
   }
 
   bool pays(const Common& common, const Ways& ways) {
-    // The branch itself is none of the instructions that are spared, nor is EXIT.
+    // The branch and EXIT do not count as saved instructions.
     const int count = gain(common) - (ways.isConditional || ways.isExit ? 1 : 0);
     const auto refuse = [&](std::string why) {
       context_.remarks.refused(common.from->last, "block tails not merged: " + why, count);
@@ -165,20 +165,21 @@ class EqualEnds {
     return true;
   }
 
-  /// The two sides of one branch, each a block: whoever comes to one of them comes to its end.
+  /// Whether both are the sides of one branch: the end is executed on either side.
   bool haveOneBranch(const Block& a, const Block& b) const {
     if (!isAsItWas_[a.id] || !isAsItWas_[b.id]) return false;
     const auto toA = cfg_.predecessors(a.id), toB = cfg_.predecessors(b.id);
     return toA.size() == 1 && toB.size() == 1 && toA[0] == toB[0];
   }
 
-  /// Writes memory: a lane of the same warp may wait for that somewhere else, and never come to the shared end.
+  /// Whether the instruction writes memory. A lane of the same warp may wait for this write elsewhere, and never reach
+  /// the shared end.
   static bool isSeenByOthers(const Instr& instr) {
     const isa::InstrDesc& row = isa::desc(instr.op);
     return !ori::isTerminator(instr.op) && (row.has(Flag::Store) || row.has(Flag::Atomic) || row.has(Flag::SideEffect));
   }
 
-  /// The block sets the register to a number: what reads it may become simpler there.
+  /// Whether the block sets the register to a number: users of it may be simplified there.
   static bool isNumberIn(const Block& block, VRegId reg) {
     std::size_t left = kMostCompared;
     for (const Instr* instr = block.last; instr && left-- > 0; instr = instr->prev)
@@ -189,7 +190,7 @@ class EqualEnds {
 
   // --- comparison
 
-  /// The longest ends that are equal but for the names of registers that the ends alone know, and some that they read.
+  /// Returns the longest ends that are equal up to renaming of local registers, and of some registers that they read.
   Common compare(Block* from, Block* keeper) const {
     Common common{from, keeper, {}, {}};
     std::map<VRegId, VRegId> there, back;
@@ -204,7 +205,7 @@ class EqualEnds {
     return common;
   }
 
-  /// Whether the operands are equal when each register of the one stands for one of the other. Knows more of them then.
+  /// Whether the operands are equal under a one-to-one mapping of registers. Extends the mapping.
   bool match(const Instr& x, const Instr& y, std::map<VRegId, VRegId>& there, std::map<VRegId, VRegId>& back) const {
     std::vector<std::pair<VRegId, VRegId>> added;
     bool isEqual = true;
@@ -231,7 +232,7 @@ class EqualEnds {
     return false;
   }
 
-  /// Shortens the ends until all registers that differ are their own, or a few that come from further up.
+  /// Shortens the ends until all registers that differ are local, or a few that are defined before.
   void cut(Common& common, const std::map<VRegId, VRegId>& names) const {
     for (bool isDone = false; !isDone && !common.pairs.empty();) {
       isDone = true;
@@ -258,17 +259,17 @@ class EqualEnds {
     if (common.pairs.empty()) common.inputs.clear();
   }
 
-  /// How a register is named in an end.
+  /// How an end uses a register.
   struct Reach {
     bool isNamed = false, isDefined = false;
-    bool isOwn = false;                       ///< nowhere else, and each time it is set before it is read
+    bool isOwn = false;                       ///< no uses elsewhere, and always set before it is read
     std::size_t nearest = ~std::size_t{0};    ///< place of the last definition, counted from the end
-    std::size_t nearestUse = ~std::size_t{0}; ///< likewise of the last instruction that names it
+    std::size_t nearestUse = ~std::size_t{0}; ///< likewise of the last instruction that refers to it
   };
 
   template <typename InstrOf> Reach reachOf(VRegId reg, const Common& common, InstrOf&& instrOf) const {
     Reach reach;
-    std::size_t named = 0, lastUse = 0; // names in the end; the use furthest from its last instruction
+    std::size_t named = 0, lastUse = 0; // references in the end; the use furthest from its last instruction
     bool isPlain = true;
     for (std::size_t i = 0; i < common.pairs.size(); ++i) {
       const Instr& instr = *instrOf(common.pairs[i]);
@@ -293,23 +294,23 @@ class EqualEnds {
     return reach;
   }
 
-  // --- change
+  // --- transformation
 
-  /// `from` goes to the end of `keeper`. Returns the block of the shared end.
+  /// Redirects `from` to the end of `keeper`. Returns the block of the shared end.
   Block* merge(const Common& common) {
     Block *from = common.from, *keeper = common.keeper;
     context_.remarks.did(keeper->last, fmt::format("merged block tails of {} instructions", common.pairs.size()),
                          gain(common));
     changed_ = true;
     isAsItWas_[keeper->id] = isAsItWas_[from->id] = false;
-    isAsItWas_.resize(function_.blockIdCount() + 1, false); // the end, when it is cut off, is a new block
+    isAsItWas_.resize(function_.blockIdCount() + 1, false); // an end that is split off is a new block
     for (const auto& [x, y] : common.pairs)
       y->mayContract &= x->mayContract;
     Instr* first = common.pairs.back().second;
     Block* end = keeper;
     if (first->prev || !common.inputs.empty()) {
       if (!first->prev) {
-        // Nothing is in front of the end but the copies that follow.
+        // Only the copies added below precede the end.
         end = function_.newBlockAfter(keeper);
         end->loopDepth = keeper->loopDepth;
         function_.forEachSafe(*keeper, [&](Instr& instr) {
@@ -332,7 +333,7 @@ class EqualEnds {
     return end;
   }
 
-  /// A register that both sides set, for what is read in the end.
+  /// Makes a register that both sides set, for a value that the end reads.
   void takeInput(Block& from, VRegId a, Block& keeper, VRegId b, Block& end) {
     const ori::VReg old = function_.vreg(b);
     const VRegId made = function_.newVReg(old.file, old.width, old.name);
@@ -356,7 +357,7 @@ class EqualEnds {
     return operand;
   }
 
-  /// What led to blocks that are gone leads on; a branch whose two ways are one by now is none.
+  /// Redirects branches to deleted blocks, and deletes branches whose two targets have become the same.
   void tidy() {
     std::vector<bool> isNamed(function_.blockIdCount(), false);
     for (const Block* block : function_.layout())
@@ -376,8 +377,8 @@ class EqualEnds {
 
   ori::Function& function_;
   PhaseContext& context_;
-  const ori::Cfg& cfg_;         // as it was before anything was merged
-  std::vector<bool> isAsItWas_; // by block: it has the predecessors that it had
+  const ori::Cfg& cfg_;         // before any merge
+  std::vector<bool> isAsItWas_; // by block: the predecessors have not changed
   const unsigned fewest_;
   const std::size_t mostInputs_;
   bool changed_ = false, hasEmptied_ = false;

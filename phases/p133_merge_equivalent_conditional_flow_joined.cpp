@@ -38,7 +38,7 @@ class Joiner {
         mostSlots_(static_cast<unsigned>(context.knobs.get(Knob::MergeFlowJoinedSlots))) {}
 
   bool run() {
-    // What has been joined is one test for those in front of it.
+    // A joined branch is one test for the blocks before it.
     return changeFromEnds(function_, cfg_, isGone_, [&](Block* block) {
       const std::optional<Chain> chain = find(block);
       if (!chain || !pays(*chain)) return false;
@@ -75,7 +75,7 @@ class Joiner {
     return true;
   }
 
-  /// What is computed too often is read by nobody who does not want it: there is no other value that it could replace.
+  /// Whether the results have no other definitions. Then running the instruction additionally overwrites no value.
   bool definesSingles(const Instr& instr) const {
     for (const ori::Operand& o : instr.ops())
       if (o.isDef && o.isVirtual() && !isSingle_[o.reg]) return false;

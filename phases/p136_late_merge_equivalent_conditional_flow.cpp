@@ -22,9 +22,9 @@ using ori::kNoId;
 
 namespace {
 
-/// A branch more is executed to share an end that is the end of the program: that many instructions are worth it.
+/// Sharing an end of the program executes one more branch. It is worth it from this many instructions on.
 constexpr unsigned kFewestInFrontOfExit = 16;
-/// Ends that a block is compared with.
+/// The most ends that a block is compared with.
 constexpr std::size_t kMostCandidates = 16;
 
 bool areEqual(const Instr& a, const Instr& b) {
@@ -42,7 +42,7 @@ class Merger {
 
   bool run() {
     findPlaces();
-    // By where they lead: blocks that end the program stand under kNoId. In the order of the layout, for determinism.
+    // By successor; blocks that end the program are under kNoId. In layout order, for determinism.
     std::vector<std::vector<Block*>> groups(function_.blockIdCount() + 1);
     for (Block* block : function_.layout())
       if (const auto next = wayOn(*block)) groups[*next == kNoId ? groups.size() - 1 : *next].push_back(block);
@@ -57,7 +57,7 @@ class Merger {
   }
 
  private:
-  /// Blocks that instructions in their midst name (BSSY) stay, whatever becomes of them.
+  /// Keeps blocks that instructions within other blocks refer to (BSSY).
   void findPlaces() {
     behind_.assign(function_.blockIdCount(), kNoId);
     for (std::size_t i = 1; i < function_.layout().size(); ++i)
@@ -82,12 +82,12 @@ class Merger {
     return branch && !branch->isGuarded() ? std::optional(branch->op_(1).reg) : std::nullopt;
   }
 
-  /// The last instruction that is not the branch to where the block leads.
+  /// The last instruction that is not the branch to the successor.
   static Instr* lastOf(const Block& block) {
     return block.last && block.last->op == Op::BRA ? block.last->prev : block.last;
   }
 
-  /// How many instructions are equal at the ends of two blocks.
+  /// Returns how many instructions are equal at the ends of two blocks.
   static unsigned commonEnd(const Block& a, const Block& b) {
     unsigned count = 0;
     for (const Instr *x = lastOf(a), *y = lastOf(b); x && y && areEqual(*x, *y); x = x->prev, y = y->prev) {
@@ -97,7 +97,7 @@ class Merger {
     return count;
   }
 
-  /// Blocks that lead to one place. Only those with the same last instruction are compared.
+  /// Merges ends of blocks with the same successor. Only those with the same last instruction are compared.
   void share(const std::vector<Block*>& group, BlockId target) {
     std::unordered_map<std::uint64_t, std::vector<Block*>> ends;
     for (Block* block : group) {
@@ -114,7 +114,7 @@ class Merger {
         }
       const unsigned wanted = isPlainExit(*block->last) ? std::max(fewest_, kFewestInFrontOfExit) + 1 : fewest_;
       if (most >= wanted) {
-        // Who stands in front of where both lead keeps the end, since that one need not branch; else the later one.
+        // The block before the common successor keeps the end, since it needs no branch; else the later one.
         const bool fallsThrough = target != kNoId && behind_[(*best)->id] == target;
         *best = fallsThrough ? merge(block, *best, most) : merge(*best, block, most);
         continue;
@@ -133,7 +133,7 @@ class Merger {
     return key;
   }
 
-  /// `from` goes to the end of `keeper`. Returns the block of the shared end.
+  /// Redirects `from` to the end of `keeper`. Returns the block of the shared end.
   Block* merge(Block* from, Block* keeper, unsigned count) {
     context_.remarks.did(keeper->last, fmt::format("merged block tails of {} instructions", count), count);
     changed_ = true;
@@ -157,17 +157,17 @@ class Merger {
   PhaseContext& context_;
   const unsigned fewest_;
   std::vector<bool> isNamed_;   // by block
-  std::vector<BlockId> behind_; // by block: the next one of the layout, for ends that of the block they are cut from
+  std::vector<BlockId> behind_; // by block: the next one of the layout; for an end, that of the block it was split from
   bool changed_ = false, hasEmptied_ = false;
 };
 
 } // namespace
 
-/// Phase 136. Blocks that go on to the same place and end alike share that end: one of them branches into the other.
-/// Nothing more is executed for that, as it has branched before, or falls through instead; only ends of the program
-/// cost a branch. Registers are known, so what is equal does equal things. Instructions that name places or speak of
-/// other lanes are not shared, and no lane waits anywhere that it did not wait before. Then blocks aside that compute
-/// the same become subroutines.
+/// Phase 136. Blocks with the same successor and equal ends share the end: one of them branches into the other. This
+/// costs no additional instructions, as the block has branched before, or falls through instead; only ends of the
+/// program cost a branch. Registers are allocated, so equal instructions have equal effects. Instructions that refer to
+/// code locations or other lanes are not shared, and no lane waits anywhere that it did not wait before. Then cold
+/// blocks with the same computation become subroutines.
 bool lateMergeEquivalentConditionalFlow(ori::Function& function, PhaseContext& context) {
   const bool haveMerged = Merger(function, context).run();
   return shareWorkAside(function, context) || haveMerged;

@@ -1,11 +1,11 @@
-// Second part of phase 136: the slow ways of divisions and roots, which stand aside once for each of them, become
-// subroutines, as they are in ptxas' code ($__internal_0_$__cuda_sm20_div_rn_f64_full and others).
+// Second part of phase 136: the slow paths of divisions and roots, each of which has its own copy in a cold block,
+// become subroutines, as in ptxas' code ($__internal_0_$__cuda_sm20_div_rn_f64_full and others).
 //
-// Registers have been given out as if each slow way stayed where it is, so nothing gets worse for the fast ways. A
-// block's meaning is written down without registers: what each operand reads is the result of an instruction of the
-// block, or one of its inputs. Blocks with one meaning can share the code of the first of them, in registers in which
-// none of them lets anything live across. A caller moves its inputs there, notes where to return and takes the results
-// from where they are.
+// Registers have been allocated as if each slow path stayed inline, so the fast paths do not get worse. A block's
+// meaning is written without registers: each operand is the result of an instruction of the block, or one of its
+// inputs. Blocks with the same meaning can share the code of the first of them, in registers in which none of the
+// blocks has a value live across. A caller moves its inputs there, sets the return address, and moves the results from
+// there.
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
@@ -55,16 +55,16 @@ bool isOwn(const Operand& o) {
   return (o.isReg(File::R) || o.isReg(File::P)) && !o.isZeroReg();
 }
 
-/// What a block computes.
+/// The computation of a block.
 struct Work {
   Block* block = nullptr;
-  std::vector<std::uint64_t> meaning;         ///< equal for blocks that do the same
+  std::vector<std::uint64_t> meaning;         ///< equal for blocks with the same computation
   std::vector<std::uint32_t> inputs, results; ///< of file R, in the order of the meaning
-  Used kept;                                  ///< lives across
+  Used kept;                                  ///< live across the block
   unsigned size = 0;                          ///< instructions
 };
 
-/// Writes down what a block computes.
+/// Derives the meaning of a block.
 class Reader {
  public:
   Reader(const ori::Liveness& liveness, Block* block) : liveness_(liveness) { work_.block = block; }
@@ -79,13 +79,14 @@ class Reader {
   }
 
  private:
-  /// Which word of which operand of which instruction of the block; or, with the highest bit, a register from outside.
+  /// Identifies an instruction of the block, its operand and the word of it; or, with the highest bit, a register from
+  /// outside.
   using Value = std::uint64_t;
   static constexpr Value kOutside = Value{1} << 63;
   static constexpr unsigned kNodeShift = 16;
 
   struct Node {
-    std::vector<std::uint64_t> text; ///< all but the registers
+    std::vector<std::uint64_t> text; ///< everything but the registers
     std::vector<Value> reads;
   };
 
@@ -97,13 +98,13 @@ class Reader {
     return mayBeShared(instr);
   }
 
-  /// What a register holds at this point.
+  /// The value in a register at this point.
   Value& known(File file, std::uint32_t reg) { return values_[file == File::R ? reg : kRegisters + reg]; }
 
   bool addUse(Node& node, File file, std::uint32_t reg) {
     const Value value = known(file, reg);
     node.reads.push_back(value);
-    return (value & kOutside) == 0 || file == File::R; // nothing moves a predicate in
+    return (value & kOutside) == 0 || file == File::R; // predicates cannot be moved in
   }
 
   bool addOperand(Node& node, const ori::Operand& o) {
@@ -130,10 +131,10 @@ class Reader {
     for (unsigned i = 0; i < instr.operandCount; ++i) {
       const ori::Operand& o = instr.op_(i);
       if (!o.isDef || !isOwn(o.value())) continue;
-      constexpr unsigned kWidest = 2; // more than pairs would need more care below
+      constexpr unsigned kWidest = 2; // wider ones would need more care below
       if (o.width > kWidest) return false;
       for (unsigned w = 0; w < o.width; ++w) {
-        // What a guarded instruction leaves where its guard does not hold is read, so to speak.
+        // Where its guard does not hold, a guarded instruction keeps the old value, so it counts as a reader.
         if (instr.isGuarded() && !addUse(node, o.file, o.reg + w)) return false;
         known(o.file, o.reg + w) = number << kNodeShift | i << 8 | w;
         isWritten_.of(o.file).set(o.reg + w);
@@ -142,7 +143,7 @@ class Reader {
     return true;
   }
 
-  /// With what it reads by its place in the order, or among the inputs; a new input is any new input.
+  /// Returns the text with the operands by their position in the order, or among the inputs. All new inputs are alike.
   std::vector<std::uint64_t> written(const Node& node) const {
     std::vector<std::uint64_t> words = node.text;
     for (const Value value : node.reads)
@@ -162,8 +163,8 @@ class Reader {
                        [&](Value v) { return (v & kOutside) != 0 || place_[v >> kNodeShift] != kNowhere; });
   }
 
-  /// Blocks that do the same may have been ordered differently. Of the instructions whose operands are there the one
-  /// with the least text is next; only where two are alike does it matter how they stand in the block.
+  /// Blocks with the same computation may be scheduled differently. The next instruction is the one with the least text
+  /// among those whose operands are available; only for equal text does the order in the block matter.
   void putInOrder() {
     place_.assign(nodes_.size(), kNowhere);
     std::vector<std::uint32_t> ready;
@@ -233,17 +234,17 @@ class Reader {
   Used isWritten_;
 };
 
-/// Where a subroutine keeps what its pattern has somewhere else.
+/// The subroutine's registers for those of its pattern.
 struct Places {
   std::array<std::uint32_t, kRegisters> r{}, p{};
   std::uint32_t returnPair = kNowhere;
-  std::uint32_t scratch = kNowhere; ///< for chips that compute the return address
+  std::uint32_t scratch = kNowhere; ///< for chips that must compute the return address
   std::uint32_t last = 0;           ///< the highest of file R
 
   std::uint32_t of(File file, std::uint32_t reg) const { return file == File::R ? r[reg] : p[reg]; }
 };
 
-/// The registers that a block names, pairs by their first.
+/// The registers that a block uses, pairs by their first.
 struct Named {
   Used singles, pairs;
 };
@@ -265,7 +266,7 @@ Named namesOf(const Block& block) {
 struct Group {
   std::vector<const Work*> callers; ///< the first is the pattern
   Used kept;                        ///< by any of them
-  Registers ends;                   ///< inputs and results of any of them
+  Registers ends;                   ///< inputs and results of all of them
   Places places;
 };
 
@@ -282,7 +283,7 @@ class Sharer {
     for (const Work& work : works)
       byMeaning[work.meaning].push_back(&work);
     bool changed = false;
-    // In the order of the layout, for determinism.
+    // In layout order, for determinism.
     for (const Work& work : works) {
       std::vector<const Work*>& alike = byMeaning[work.meaning];
       if (alike.empty() || alike.front() != &work) continue;
@@ -309,7 +310,7 @@ class Sharer {
     return works;
   }
 
-  /// What the kernel's threads get anyway, but for the stack pointer's.
+  /// Finds the registers that the kernel's threads have in any case, except the stack pointer.
   void findUsable() {
     const unsigned reserved = context_.target.reservedRegisters();
     const unsigned most = registersUpToCliff(function_, function_.stats.registers - reserved, context_);
@@ -320,7 +321,7 @@ class Sharer {
       usable_.p.set(p);
   }
 
-  /// As few subroutines as find room, each for the blocks that come first.
+  /// As few subroutines as registers allow, each for the blocks that come first.
   std::vector<Group> groupsOf(const std::vector<const Work*>& alike) const {
     std::vector<Group> groups;
     for (const Work* work : alike) {
@@ -343,7 +344,7 @@ class Sharer {
     return groups;
   }
 
-  /// Registers stay where they are in the pattern where they can.
+  /// Keeps the pattern's registers where possible.
   bool findPlaces(Group& group) const {
     const Named named = namesOf(*group.callers.front()->block);
     Places& places = group.places;
@@ -378,7 +379,7 @@ class Sharer {
             map[reg + w] = at + w;
         }
       }
-    // While words are moved in and out, none of theirs may be these.
+    // The moves into and out of the subroutine must not overwrite these.
     free.r &= ~group.ends;
     places.returnPair = take(File::R, kNowhere, 2);
     places.scratch = hasOwnPlaces_ ? kNowhere : take(File::R, kNowhere, 1);
@@ -400,7 +401,7 @@ class Sharer {
     return moves;
   }
 
-  /// Instructions that go.
+  /// Returns the number of instructions saved.
   int gain(const Group& group) const {
     const auto isReal = [](const regalloc::Move& m) { return m.to != m.from.reg; };
     const int size = static_cast<int>(group.callers.front()->size);
@@ -440,7 +441,7 @@ class Sharer {
     return true;
   }
 
-  /// RET adds the address of a symbol; this one has none.
+  /// RET adds the address of a symbol; this operand has none.
   static Operand nowhere() {
     Operand none;
     none.kind = Operand::Kind::Symbol;
@@ -462,10 +463,10 @@ class Sharer {
     });
   }
 
-  /// In place of the block's work. Returns the block where the subroutine returns.
+  /// Replaces the block's computation by a call. Returns the block where the subroutine returns.
   Block* emitCall(const Group& group, const Work& caller, const Block* body) {
     Block* block = caller.block;
-    // Nothing is left of the pattern if it goes on without a branch.
+    // The pattern is empty then if it continues without a branch.
     const ori::Source source = (block->first ? block->first : body->first)->source;
     function_.forEachSafe(*block, [&](Instr& instr) {
       if (!ori::isTerminator(instr.op)) function_.erase(&instr);
@@ -483,15 +484,15 @@ class Sharer {
 
   ori::Function& function_;
   PhaseContext& context_;
-  const bool hasOwnPlaces_; ///< LEPC knows other places than its own
+  const bool hasOwnPlaces_; ///< LEPC can return other addresses than its own
   Used usable_;
 };
 
 } // namespace
 
 bool shareWorkAside(ori::Function& function, PhaseContext& context) {
-  // What a function hands back in registers is read by nobody here.
-  // A subroutine has the registers that all its callers have.
+  // Only in kernels, where values in registers at the end are unused. A subroutine has the registers that all its
+  // callers have.
   return function.isKernel() && !ori::hasRegisterRequests(function) && Sharer(function, context).run();
 }
 

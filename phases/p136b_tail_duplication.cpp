@@ -16,7 +16,7 @@ using ori::kNoId;
 
 namespace {
 
-/// A copy of a copy's target may be short, too; loops of branches end here.
+/// The target of a copy may be short, too. This bounds loops of branches.
 constexpr unsigned kMostRounds = 4;
 
 class Duplicator {
@@ -42,12 +42,12 @@ class Duplicator {
   }
 
  private:
-  /// Takes away blocks that only jumps led to which are copies now.
+  /// Removes blocks that were reached only by jumps that are copies now.
   bool eraseUnused() {
     std::vector<bool> isUsed = isKept_;
     for (const Block* block : function_.layout()) {
       function_.forEachSuccessor(*block, [&](BlockId id) { isUsed[id] = true; });
-      if (block->fallthrough != kNoId) isUsed[block->fallthrough] = true; // where a subroutine returns
+      if (block->fallthrough != kNoId) isUsed[block->fallthrough] = true; // the return address of a subroutine
     }
     std::vector<bool> doomed(function_.blockIdCount(), false);
     bool found = false;
@@ -102,7 +102,8 @@ class Duplicator {
     return count;
   }
 
-  /// A few instructions with the same effect at any place, then the end of the program or a jump.
+  /// Whether the block has a few instructions with position-independent effects, followed by the end of the program or
+  /// a jump.
   bool isShortTail(const Block& block) const {
     if (!block.last || block.empty()) return false;
     const Instr* branch = ori::plainBranch(block);
@@ -119,17 +120,16 @@ class Duplicator {
   ori::Function& function_;
   PhaseContext& context_;
   const unsigned mostInstructions_;
-  std::vector<bool> isKept_; ///< by block: the entry, and those that instructions in the midst of blocks name (BSSY)
+  std::vector<bool> isKept_; ///< by block: the entry, and those that instructions within other blocks refer to (BSSY)
   std::vector<bool> isTail_; ///< by block: has been copied
   bool changed_ = false;
 };
 
 } // namespace
 
-/// Phase 136b, TailDuplication. An unconditional jump to a block of a few instructions that ends the program, or jumps
-/// on, becomes a copy of that block: a branch less is executed. Registers are known, so the copy does what the block
-/// does. Lanes that meet in the block do so nowhere else: barriers of convergence are not copied, and a block without
-/// them promises nothing.
+/// Phase 136b, TailDuplication. Replaces an unconditional jump by a copy of its target, if that has a few instructions
+/// and ends the program or jumps on: one branch less is executed. Registers are allocated, so the copy has the same
+/// effect. Blocks with convergence barriers are not copied; lanes need not reconverge in other blocks.
 bool tailDuplication(ori::Function& function, PhaseContext& context) {
   return Duplicator(function, context).run();
 }

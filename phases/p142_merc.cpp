@@ -1,4 +1,4 @@
-// Phases 142, 147, 149 and 155: from instructions to words, a look back, and what people see of them.
+// Phases 142, 147, 149 and 155: encoding, checks of it, and the listing.
 
 #include "encoder/code.h"
 #include "encoder/listing.h"
@@ -7,7 +7,8 @@
 
 namespace orias::phases {
 
-/// Phase 142. Encodes every instruction, decodes the words and compares: what the table writes it must be able to read.
+/// Phase 142. Encodes every instruction, decodes the words and compares: the encoding tables must be able to read what
+/// they write.
 bool mercEncodeAndDecode(ori::Function& function, PhaseContext& context) {
   encoder::FunctionCode code = encoder::encodeInstructions(function);
   code.wantListing = context.code.wantListing;
@@ -23,24 +24,23 @@ bool mercEncodeAndDecode(ori::Function& function, PhaseContext& context) {
   throw InternalError(message);
 }
 
-/// Phase 147. The words become the text of the function: its end, its padding, and the places that the driver must
-/// know.
+/// Phase 147. Makes the text of the function from the words: its end, its padding, and the positions that the driver
+/// needs.
 bool mercGenerateSassUCode(ori::Function& function, PhaseContext& context) {
   encoder::finishText(function, context.code);
   function.stats.barriers = encoder::namedBarriers(function);
   return true;
 }
 
-/// Phase 149. How many registers are live behind each word: what a reader of the listing looks at to see where pressure
-/// comes from.
+/// Phase 149. Computes how many registers are live after each word. The listing shows where pressure comes from.
 bool calcRegisterMap(ori::Function& function, PhaseContext& context) {
   if (!context.code.wantListing) return false;
   context.code.registerMap = encoder::registerMap(function, context.code);
   return false;
 }
 
-/// Phase 155. The rows of the listing, made by decoding the final words again; rendered by the caller, who has the PTX
-/// text.
+/// Phase 155. Makes the rows of the listing by decoding the final words again. The caller, which has the PTX text,
+/// renders them.
 bool dumpNVuCodeText(ori::Function& function, PhaseContext& context) {
   if (!context.code.wantListing) return false;
   std::vector<std::string_view> numbers;
