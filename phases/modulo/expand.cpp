@@ -15,9 +15,9 @@ using ori::Instr;
 
 namespace {
 
-/// Step n of the pipelined loop runs stage s of iteration n - s, for all s: the prologue is the steps in which some of
-/// these iterations are not there yet, the kernel the others. Each step ends with the branch of iteration n. Where that
-/// leaves the loop, further steps without iterations above n finish what is under way.
+/// Step n of the pipelined loop runs stage s of iteration n - s, for all s. The prologue is the steps in which some of
+/// these iterations do not exist yet; the kernel is the others. Each step ends with the branch of iteration n. Where
+/// that leaves the loop, further steps without iterations above n finish the iterations in flight.
 class Expander {
  public:
   Expander(ori::Function& function, const LoopBody& body, const Schedule& schedule, const Expansion& expansion,
@@ -31,7 +31,7 @@ class Expander {
     std::vector<Block*> steps;
     for (int n = 0; n < stages_ - 1 + unroll; ++n)
       steps.push_back(newBlock(n < stages_ - 1 ? body_.entry->loopDepth : body_.block->loopDepth));
-    // Steps that leave the same registers under way share the code behind the exit.
+    // Steps with the same registers in flight share the code after the exit.
     epilogues_.assign(static_cast<std::size_t>(unroll), nullptr);
     for (int n = 0; n < static_cast<int>(steps.size()); ++n) {
       for (std::uint32_t node : order_) {
@@ -91,7 +91,7 @@ class Expander {
     if (instr.isGuarded()) function_.setGuard(copy, renamed(node, -1, iteration));
   }
 
-  /// The branch of iteration n, to `to` for the lanes that stay or for those that leave.
+  /// Emits the branch of iteration n to `to`, for the lanes that stay or for those that leave.
   void branchTo(Block* block, int n, const Block* to, bool isForStaying) {
     const Instr& branch = *body_.instrs[body_.branch()];
     std::vector<Operand> operands;
@@ -112,7 +112,7 @@ class Expander {
   }
 
   Block* epilogueOf(int n) {
-    // In front of step `stages - 2` fewer iterations are under way.
+    // Before step `stages - 2` fewer iterations are in flight.
     Block** shared = n >= stages_ - 2 ? &epilogues_[static_cast<std::size_t>(n) % epilogues_.size()] : nullptr;
     if (shared && *shared) return *shared;
     Block* block = newBlock(body_.entry->loopDepth);
@@ -123,7 +123,7 @@ class Expander {
         const int iteration = n + more - stage;
         if (stage >= more && iteration >= 0 && node != body_.branch()) copyTo(block, node, iteration);
       }
-    // The registers that the code behind the loop reads.
+    // The registers that the code after the loop reads.
     ori::Builder builder(function_, block);
     builder.setSource(body_.block->last->source);
     for (std::uint32_t v = 0; v < body_.values.size(); ++v) {
@@ -179,7 +179,7 @@ class Expander {
   const BlockId exit_;
   const std::vector<std::uint32_t> order_;
   const int stages_;
-  std::vector<std::vector<ori::VRegId>> names_; // by value: registers of its instances, in turns
+  std::vector<std::vector<ori::VRegId>> names_; // by value: registers of its instances, used in rotation
   std::vector<Block*> epilogues_;               // by number of the step, modulo the copies of the kernel
   std::vector<Block*> ends_;                    // all epilogues
 };

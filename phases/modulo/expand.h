@@ -10,7 +10,7 @@ namespace orias::phases::modulo {
 ori::Block* expandLoop(ori::Function& function, const LoopBody& body, const Schedule& schedule,
                        const Expansion& expansion, ori::BlockId exit);
 
-/// How many instructions that makes.
+/// The number of instructions of the expanded loop.
 std::size_t expandedSize(const LoopBody& body, const Schedule& schedule, const Expansion& expansion);
 
 } // namespace orias::phases::modulo

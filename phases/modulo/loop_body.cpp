@@ -18,7 +18,7 @@ using ori::VRegId;
 
 namespace {
 
-/// Longer bodies are not looked at: the scheduler's effort grows with the square.
+/// Longer bodies are skipped: the scheduler's effort grows with the square.
 constexpr std::size_t kMostInstructions = 512;
 constexpr unsigned kLateRead = 8; ///< cycles; a guess, as in the dependence graph of regions
 
@@ -26,16 +26,16 @@ std::uint32_t maskOf(unsigned sub, unsigned width) {
   return static_cast<std::uint32_t>(((1ull << width) - 1) << sub);
 }
 
-/// An operand of a register that the loop writes.
+/// An operand with a register that the loop writes.
 struct Ref {
   std::uint32_t node = 0;
   int slot = -1; ///< of the operand; -1: the guard
   bool isDef = false, isGuarded = false;
   std::uint32_t mask = 0;    ///< components
-  std::uint32_t through = 0; ///< of a definition: components that live on from before it
+  std::uint32_t through = 0; ///< of a definition: components that stay live from before it
 };
 
-/// Reads or writes of a value with what the latency tables ask for.
+/// Reads or writes of a value, with the latencies from the tables.
 struct ValueTouch {
   std::uint32_t node;
   std::uint8_t shift;
@@ -47,7 +47,7 @@ class Finder {
   Finder(ori::Function& function, const LoopFacts& facts, LoopBody& body, const isa::Target& target)
       : function_(function), facts_(facts), body_(body), target_(target) {}
 
-  /// Null when the loop can be pipelined.
+  /// Builds the body. Returns null when the loop can be pipelined, else why not.
   const char* run(const ori::Loop& loop, ori::LoopId id) {
     if (const char* why = findShape(loop, id)) return why;
     for (Instr& instr : *body_.block)
@@ -93,7 +93,7 @@ class Finder {
       if (row.isPseudo() && !row.has(Flag::Copy)) return "not pipelined: the loop has pseudo instructions";
       const bool isMemory = row.has(Flag::Load) || row.has(Flag::Store);
       if (isMemory && accessOf(*instr).isOrdered) return "not pipelined: the loop has volatile or ordered accesses";
-      // What works on the warp as a whole runs with the lanes that were in the iteration together.
+      // Warp-wide instructions run with the lanes that were in the iteration together.
       const bool isWarpWide = row.has(Flag::Convergent) || row.has(Flag::WarpWide) || row.has(Flag::Uniform);
       if (isWarpWide && !body_.exitsTogether)
         return "not pipelined: the loop has a divergent exit and warp-level instructions";
@@ -160,8 +160,8 @@ class Finder {
     return static_cast<std::uint32_t>(body_.values.size() - 1);
   }
 
-  /// A register may hold several values one after the other: each begins with a certain write while nothing of the
-  /// register is live.
+  /// Splits a register into the values that it holds in sequence. Each begins with an unguarded write while nothing of
+  /// the register is live.
   void splitIntoValues(VRegId reg, std::vector<Ref>& refs) {
     const std::uint32_t liveIn = liveMask(reg, body_.block->id, false);
     const bool isLiveOut = liveMask(reg, body_.exit, false) != 0;
@@ -181,7 +181,7 @@ class Finder {
       live |= read;
       end = first;
     }
-    // Where values begin.
+    // The positions at which values begin.
     std::vector<std::size_t> starts;
     for (std::size_t i = 0; i < refs.size(); ++i) {
       const bool isNew = refs[i].isDef && !refs[i].isGuarded && refs[i].through == 0;
@@ -213,7 +213,7 @@ class Finder {
     }
   }
 
-  /// A wide register whose components are each written once, and read all before or all behind that.
+  /// Splits a wide register each of whose components is written once, and is read only before or only after that.
   bool splitByComponents(VRegId reg, const std::vector<Ref>& refs, std::uint32_t liveIn, bool isLiveOut) {
     std::uint32_t written = 0;
     for (const Ref& ref : refs) {
@@ -286,7 +286,7 @@ class Finder {
           if (a.node < b.node) body_.graph.connect({a.node, b.node, latency, 0});
           body_.graph.connect({a.node, b.node, latency, 1});
         } else if (a.shift > b.shift) {
-          body_.graph.connect({a.node, b.node, latency, 1}); // the next iteration goes on with the instance
+          body_.graph.connect({a.node, b.node, latency, 1}); // the next iteration continues with the instance
         } else if (a.shift == b.shift && a.node < b.node) {
           body_.graph.connect({a.node, b.node, latency, 0});
         }
@@ -295,7 +295,7 @@ class Finder {
 
   // --- memory
 
-  /// What an iteration adds to an address register; nothing when that is not known.
+  /// The amount that an iteration adds to an address register; nothing when it is not known.
   std::optional<std::int64_t> stepOf(std::uint32_t value) const {
     const Value& v = body_.values[value];
     if (v.kind != Value::Kind::Carried || function_.vreg(v.reg).width != 1) return std::nullopt;
@@ -319,7 +319,7 @@ class Finder {
     unsigned own = 0;
     for (unsigned i = 0; i < instr.operandCount; ++i) {
       const ori::Operand& o = instr.op_(i);
-      if (o.isDef || o.isNone() || (o.isReg() && o.isZeroReg())) continue; // results and carries that are not there
+      if (o.isDef || o.isNone() || (o.isReg() && o.isZeroReg())) continue; // results and unused carries
       const ValueRef ref = body_.refs[n][i + 1];
       if (ref.value == value && ref.shift == 0 && !o.neg() && !o.inverted())
         ++own;
@@ -345,8 +345,8 @@ class Finder {
     return {};
   }
 
-  /// Whether two accesses, the second of the iteration `distance` later, have the same base registers but for `shift`
-  /// bytes, by which the second lies farther on.
+  /// Whether two accesses, the second of the iteration `distance` later, have the same base registers except for an
+  /// offset of `shift` bytes, by which the second is higher.
   bool haveRelatedBases(const PlacedAccess& a, const PlacedAccess& b, int distance, std::int64_t& shift) const {
     shift = 0;
     const auto relate = [&](const isa::Operand& x, ValueRef rx, const isa::Operand& y, ValueRef ry) {
@@ -387,7 +387,7 @@ class Finder {
           if (!a.access.isStore && !b.access.isStore) break;
           if (!mustStayInOrder(a.access, moved, areRelated)) continue;
           body_.graph.connect({a.node, b.node, 1, distance});
-          break; // later iterations are later still
+          break; // yet later iterations are farther away
         }
   }
 
@@ -395,7 +395,7 @@ class Finder {
   const LoopFacts& facts_;
   LoopBody& body_;
   const isa::Target& target_;
-  std::vector<std::optional<std::int64_t>> steps_; // by value: what an iteration adds
+  std::vector<std::optional<std::int64_t>> steps_; // by value: the amount that an iteration adds
 };
 
 } // namespace

@@ -10,11 +10,11 @@
 
 namespace orias::phases::modulo {
 
-/// The most stages that a schedule may have: memory accesses are compared over so many iterations.
+/// The most stages that a schedule may have. Memory accesses are compared over this many iterations.
 inline constexpr unsigned kMostStages = 8;
 
-/// What one iteration makes and itself or the next one reads. Each gets registers of its own when iterations overlap,
-/// except for values in place.
+/// A value written in one iteration and read in the same or the next one. Each gets separate registers when iterations
+/// overlap, except for values in place.
 struct Value {
   enum class Kind : std::uint8_t {
     Local,   ///< written and read in one iteration
@@ -23,11 +23,11 @@ struct Value {
   };
   ori::VRegId reg = ori::kNoId;
   Kind kind = Kind::Local;
-  bool keepsRegister = false; ///< its first copy is in `reg`, as in the loop before
+  bool keepsRegister = false; ///< its first copy is in `reg`, as in the original loop
   bool isLiveOut = false;     ///< used after the loop
 };
 
-/// An operand that names a value. Instance `i + shift` of a value belongs to iteration i.
+/// An operand that refers to a value. Instance `i + shift` of a value belongs to iteration i.
 struct ValueRef {
   std::uint32_t value = ori::kNoId;
   std::uint8_t shift = 0;
@@ -47,7 +47,7 @@ struct LoopBody {
   std::uint32_t branch() const { return static_cast<std::uint32_t>(instrs.size() - 1); }
 };
 
-/// The analyses that finding a body needs, of the function as it is.
+/// The analyses needed for finding a body, of the current function.
 struct LoopFacts {
   explicit LoopFacts(const ori::Function& function)
       : cfg(function.analyses().cfg()), loops(function.analyses().loops()), liveness(function.analyses().liveness()),
@@ -59,7 +59,7 @@ struct LoopFacts {
   const ori::Divergence& divergence;
 };
 
-/// The body of a loop; `whyNot` says what stops it, then the body has no block.
+/// Returns the body of a loop. If the loop cannot be pipelined, `whyNot` is set and the body has no block.
 LoopBody findBody(ori::Function& function, const LoopFacts& facts, ori::LoopId loop, const isa::Target& target,
                   std::string& whyNot);
 

@@ -8,8 +8,8 @@ namespace orias::phases::modulo {
 
 namespace {
 
-/// Whether iterations `ii` apart satisfy all recurrences of `edges` among so many nodes: no cycle is longer than the
-/// iterations that it spans.
+/// Whether iterations `ii` cycles apart satisfy all recurrences of `edges` among `nodes` nodes: no cycle is longer than
+/// the iterations that it spans.
 bool isFeasible(const std::vector<Edge>& edges, std::size_t nodes, unsigned ii) {
   std::vector<int> start(nodes, 0);
   for (std::size_t round = 0; round <= nodes; ++round) {
@@ -25,13 +25,13 @@ bool isFeasible(const std::vector<Edge>& edges, std::size_t nodes, unsigned ii) 
   return false;
 }
 
-/// The RecMII of a component; `number` is scratch, by node.
+/// Returns the RecMII of a component; `number` is scratch, by node.
 unsigned miiOf(const LoopGraph& graph, const std::vector<std::uint32_t>& nodes, std::vector<std::uint32_t>& number) {
   constexpr std::uint32_t kOutside = ~0u;
   for (std::uint32_t i = 0; i < nodes.size(); ++i)
     number[nodes[i]] = i;
   std::vector<Edge> edges;
-  unsigned high = 1; // a cycle spans an iteration at least, and is no longer than the longest ways from all its nodes
+  unsigned high = 1; // a cycle spans at least one iteration, and is no longer than the longest paths from all its nodes
   for (std::uint32_t n : nodes) {
     int longest = 0;
     for (std::uint32_t e : graph.out(n)) {

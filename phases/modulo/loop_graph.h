@@ -1,15 +1,15 @@
 #pragma once
 
-// The dependences of a loop body over several iterations, and the bounds that they and the pipes set to the distance of
-// iterations. Knows nothing of instructions.
+// The dependences of a loop body over several iterations, and the lower bounds that they and the pipes set for the
+// initiation interval. Independent of instructions.
 
 #include <cstdint>
 #include <vector>
 
 namespace orias::phases::modulo {
 
-/// An instruction of the loop body: the pipe that it takes, 0 for none, and for how many cycles. Each instruction takes
-/// one issue slot besides.
+/// An instruction of the loop body: the pipe that it uses (0 for none), and for how many cycles. Each instruction also
+/// takes one issue slot.
 struct Node {
   unsigned pipe = 0;
   unsigned cycles = 0;
@@ -51,19 +51,19 @@ class LoopGraph {
   std::vector<std::vector<std::uint32_t>> out_, in_;
 };
 
-/// ResMII: cycles for which the busiest pipe, or the issue, is taken in one iteration.
+/// ResMII: cycles for which the busiest pipe, or the issue stage, is occupied in one iteration.
 unsigned resMii(const LoopGraph& graph);
-/// Sets of nodes that reach each other, each with its own RecMII, the largest first. Nodes outside recurrences are in
-/// none.
+/// The recurrences (strongly connected components), each with its RecMII, the largest first. They exclude nodes without
+/// a recurrence.
 struct Recurrence {
   std::vector<std::uint32_t> nodes;
   unsigned mii = 0;
 };
 std::vector<Recurrence> findRecurrences(const LoopGraph& graph);
-/// RecMII: the least distance of iterations that no recurrence forbids; 0 without recurrences.
+/// RecMII: the least II that all recurrences allow; 0 without recurrences.
 unsigned recMii(const std::vector<Recurrence>& recurrences);
 
-/// Earliest and latest times of nodes at a distance `ii` of iterations, without regard to pipes. `ii` is at least the
+/// Earliest and latest times of nodes for an initiation interval `ii`, without regard to pipes. `ii` is at least the
 /// RecMII.
 struct Times {
   std::vector<int> asap, alap;

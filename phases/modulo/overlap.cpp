@@ -9,7 +9,7 @@ namespace orias::phases::modulo {
 
 namespace {
 
-/// When an instance is first written and last touched, in cycles from the start of the iteration that writes it.
+/// When an instance is first written and last accessed, in cycles from the start of the iteration that writes it.
 struct Lifetime {
   int begin = 0, end = 0;
   bool isWritten = false;
@@ -26,7 +26,7 @@ std::vector<Lifetime> lifetimesOf(const LoopBody& body, const Schedule& schedule
         const bool isDef = i > 0 && body.instrs[n]->op_(static_cast<unsigned>(i - 1)).isDef;
         Lifetime& life = lifetimes[ref.value];
         int time = static_cast<int>(schedule.time[n]);
-        // The iteration that writes a carried instance is the one before that which begins with it.
+        // A carried instance is written in the iteration before the one that begins with it.
         if (body.values[ref.value].kind == Value::Kind::Carried && ref.shift == 0) time += ii;
         if (isDef && defs) {
           life.begin = life.isWritten ? std::min(life.begin, time) : time;
@@ -37,21 +37,21 @@ std::vector<Lifetime> lifetimesOf(const LoopBody& body, const Schedule& schedule
   return lifetimes;
 }
 
-constexpr std::size_t kManyRegisters = 400; ///< more than any file has: nobody wants to know how many more
+constexpr std::size_t kManyRegisters = 400; ///< more than any file has; larger counts do not matter
 
-/// Registers of one file over the cycles of an unrolled kernel, which is a ring: a value that is live for more than
-/// half of it meets every other such value, however few are live at once.
+/// Registers of one file over the cycles of an unrolled kernel, which is a ring: values that are live for more than
+/// half of it all interfere, however few are live at once.
 class RingFile {
  public:
   using Slots = std::vector<std::uint64_t>;
   explicit RingFile(unsigned length) : length_(length) {}
   Slots none() const { return Slots(length_ / 64 + 1); }
-  /// Adds the cycles from `begin` to `end`, at most one round.
+  /// Adds the cycles from `begin` to `end`, at most once around the ring.
   void add(Slots& slots, int begin, int end) const {
     for (int t = begin; t < end; ++t)
       slots[static_cast<unsigned>(t) % length_ / 64] |= std::uint64_t{1} << static_cast<unsigned>(t) % length_ % 64;
   }
-  /// Gives the value the first aligned registers that are free in all its cycles.
+  /// Assigns the value the first aligned registers that are free in all its cycles.
   void place(const Slots& slots, unsigned width) {
     const unsigned step = std::bit_ceil(width);
     const auto isFree = [&](std::size_t r) {
@@ -79,8 +79,8 @@ class RingFile {
   std::vector<Slots> registers_;
 };
 
-/// The registers, by file, that the loop holds all the time: for what it only passes on or reads, and for what it
-/// writes in place.
+/// The registers, by file, that are live throughout the loop: values that it only reads or that pass through it, and
+/// those written in place.
 ori::FileCounts heldThroughout(const ori::Function& function, const LoopFacts& facts, const LoopBody& body) {
   ori::FileCounts counts{};
   std::vector<bool> isWritten(function.vregCount(), false);

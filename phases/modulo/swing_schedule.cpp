@@ -11,12 +11,12 @@ namespace orias::phases::modulo {
 
 namespace {
 
-/// No node begins so many cycles behind its earliest time for want of slots.
+/// The most cycles that a node is delayed beyond its earliest time because no slot is free.
 constexpr int kMostOffset = 128;
 
 using Set = std::vector<bool>;
 
-/// Those that `from` reaches along edges in either direction, itself included.
+/// The nodes that `from` reaches along edges in one direction, itself included.
 Set reach(const LoopGraph& graph, const Set& from, bool isForward) {
   Set found = from;
   std::vector<std::uint32_t> work;
@@ -43,7 +43,7 @@ class Orderer {
 
   std::vector<std::uint32_t> run(std::optional<std::uint32_t> last) {
     if (last) {
-      // The next iteration waits for what leads to the branch: the recurrence that nothing may delay, from its start.
+      // The next iteration waits for the branch's operands, a recurrence that must not be delayed. It comes first.
       Set set(graph_.size(), false);
       set[*last] = true;
       set = reach(graph_, set, false);
@@ -65,7 +65,7 @@ class Orderer {
   }
 
  private:
-  /// Adds what lies on paths between the set and the nodes that are ordered, either way.
+  /// Adds the nodes on paths between the set and the ordered nodes, in either direction.
   void addBetween(Set& set) const {
     const Set down = reach(graph_, set, true), up = reach(graph_, set, false);
     const Set belowOrdered = reach(graph_, isOrdered_, true), aboveOrdered = reach(graph_, isOrdered_, false);
@@ -73,7 +73,7 @@ class Orderer {
       if ((down[n] && aboveOrdered[n]) || (up[n] && belowOrdered[n])) set[n] = true;
   }
 
-  /// Predecessors, or successors, of ordered nodes that belong to the set and are not ordered.
+  /// The predecessors, or successors, of ordered nodes that belong to the set and are not ordered.
   Set neighbours(const Set& set, bool areSuccessors) const {
     Set found(graph_.size(), false);
     for (const Edge& e : graph_.edges()) {
@@ -95,7 +95,7 @@ class Orderer {
         goesUp = false;
       }
       if (isEmpty(ready)) {
-        // The latest node of those that are left.
+        // The latest of the remaining nodes.
         std::uint32_t first = graph_.size();
         for (std::uint32_t n = 0; n < graph_.size(); ++n)
           if (set[n] && !isOrdered_[n] && (first == graph_.size() || times_.asap[n] > times_.asap[first])) first = n;
@@ -110,8 +110,8 @@ class Orderer {
     }
   }
 
-  /// Orders the ready nodes and what becomes ready by them in one direction: the deepest first when going up, the
-  /// highest when going down; then those that can move least.
+  /// Orders the ready nodes, and those that become ready through them, in one direction: the deepest first when going
+  /// up, the highest when going down; then those with the least mobility.
   void sweep(Set ready, const Set& set, bool goesUp) {
     while (true) {
       std::uint32_t best = graph_.size();
@@ -138,7 +138,7 @@ class Orderer {
   std::vector<std::uint32_t> order_;
 };
 
-/// Which issue slots and pipes are taken, modulo the distance of iterations.
+/// The issue slots and pipes in use, modulo II.
 class Reservations {
  public:
   explicit Reservations(unsigned ii) : ii_(ii), isIssuing_(ii, false) { pipes_.fill(std::vector<bool>(ii, false)); }
@@ -189,7 +189,7 @@ std::vector<std::uint32_t> nodeOrder(const LoopGraph& graph, const std::vector<R
 
 namespace {
 
-/// Places the nodes, the first ones `offset` cycles behind their earliest times. Times may become negative.
+/// Places the nodes, the first ones `offset` cycles after their earliest times. Times may become negative.
 std::optional<std::vector<int>> placeAll(const LoopGraph& graph, const Times& times,
                                          std::span<const std::uint32_t> order, unsigned ii,
                                          std::optional<std::uint32_t> last, int offset) {
@@ -202,7 +202,7 @@ std::optional<std::vector<int>> placeAll(const LoopGraph& graph, const Times& ti
     reservations.take(graph.node(n), time);
     return true;
   };
-  bool isInFront = last && std::ranges::find(order, *last) != order.end(); // of the branch
+  bool isInFront = last && std::ranges::find(order, *last) != order.end(); // before the branch
   if (last) put(*last, step - 1);
   for (std::uint32_t n : order) {
     if (n == last) isInFront = false;
@@ -222,7 +222,7 @@ std::optional<std::vector<int>> placeAll(const LoopGraph& graph, const Times& ti
       for (int t = latest; t > latest - step && !isPlaced; --t)
         isPlaced = attempt(t);
     } else {
-      // What earlier iterations make may be there long before this one begins.
+      // Results of earlier iterations may be ready long before this one begins.
       const int from =
           earliest == kNowhere ? times.asap[n] + (isInFront ? 0 : offset) : std::max(earliest, times.asap[n]);
       const int to = latest == INT_MAX ? from + step - 1 : std::min(latest, from + step - 1);
@@ -239,7 +239,8 @@ std::optional<std::vector<int>> placeAll(const LoopGraph& graph, const Times& ti
 std::optional<Schedule> scheduleAt(const LoopGraph& graph, std::span<const std::uint32_t> order, unsigned ii,
                                    std::optional<std::uint32_t> last) {
   const Times times = timesOf(graph, ii);
-  // What leads to the branch begins with the iteration. Where that leaves no slot for others, all of them begin later.
+  // The branch's operands are placed at the start of the iteration. Where that leaves no slot for others, all of them
+  // begin later.
   for (int offset = 0; offset < std::min(2 * static_cast<int>(ii), kMostOffset); offset = 2 * offset + 1) {
     const std::optional<std::vector<int>> at = placeAll(graph, times, order, ii, last, offset);
     const int first = at ? *std::ranges::min_element(*at) : 0;
@@ -268,7 +269,7 @@ Result findSchedule(const LoopGraph& graph, const std::vector<Recurrence>& recur
         fmt::format("Minimal Initiation Interval too large: {} > {}. Refer to -pipeliner-max-mii.", mii, limits.maxMii);
     return result;
   }
-  // Below that, the longest path does not fit into the stages.
+  // With a smaller II, the longest path does not fit the stages.
   unsigned ii = std::max(mii, result.recMii);
   const unsigned stages = std::max(limits.maxStages, 1u);
   const Times times = timesOf(graph, ii);
@@ -280,10 +281,10 @@ Result findSchedule(const LoopGraph& graph, const std::vector<Recurrence>& recur
     return result;
   }
   unsigned fewest = 0;
-  // Which node comes first hardly depends on II.
+  // The order hardly depends on II.
   const std::vector<std::uint32_t> order = nodeOrder(graph, recurrences, times, last);
-  // Where pipes are nearly full, nodes between placed ones find no slot; in the order of their earliest times all have
-  // their predecessors only before them.
+  // Where pipes are nearly full, nodes between placed ones find no slot. Ordered by earliest times, all nodes have only
+  // their predecessors placed before them.
   std::vector<std::uint32_t> downward(graph.size());
   std::iota(downward.begin(), downward.end(), 0U);
   std::ranges::stable_sort(downward, {}, [&](std::uint32_t n) { return std::pair(times.asap[n], -times.height[n]); });

@@ -23,36 +23,36 @@ struct Schedule {
   std::vector<std::uint32_t> slotOrder() const;
 };
 
-/// The order in which nodes are placed: what leads to `last`; recurrences by their RecMII, each with the nodes between
-/// it and what came before; then the rest. Within these, up and down by turns, so that most nodes have only
-/// predecessors or only successors among those before them.
+/// Returns the order in which nodes are placed: the predecessors of `last`; recurrences by their RecMII, each with the
+/// nodes between it and earlier nodes; then the rest. Within these, alternating bottom-up and top-down, so that most
+/// nodes have only predecessors or only successors before them.
 std::vector<std::uint32_t> nodeOrder(const LoopGraph& graph, const std::vector<Recurrence>& recurrences,
                                      const Times& times, std::optional<std::uint32_t> last);
 
-/// Places the nodes in this order, each as near as possible to its placed neighbors, within a window of `ii` cycles.
+/// Places the nodes in this order, each as close as possible to its placed neighbors, within a window of `ii` cycles.
 /// `last`, if any, is a node that issues in the last slot of the first stage: the branch that decides about the next
-/// iteration. Nothing when a node has no slot.
+/// iteration. Returns nothing when a node has no slot.
 std::optional<Schedule> scheduleAt(const LoopGraph& graph, std::span<const std::uint32_t> order, unsigned ii,
                                    std::optional<std::uint32_t> last);
 
-/// What limits the search.
+/// Limits of the search.
 struct Limits {
   unsigned maxMii = 27;        ///< SwpMaxMii
   unsigned maxStages = 3;      ///< SwpMaxStages
-  unsigned iiSearchRange = 10; ///< values of II that are tried
+  unsigned iiSearchRange = 10; ///< number of II values that are tried
   unsigned maxIi = ~0u;        ///< a longer one gains nothing
   bool ignoresRecMii = false;
 };
 
-/// A schedule, or the message that says why there is none.
+/// A schedule, or why there is none.
 struct Result {
   std::optional<Schedule> schedule;
   std::string message;
   unsigned resMii = 0, recMii = 0;
 };
 
-/// Tries II from max(ResMII, RecMII) on, but none with which an iteration does not fit into the stages. From 32 on,
-/// values are a sixteenth apart.
+/// Tries II from max(ResMII, RecMII) on, except values with which an iteration does not fit the stages. From 32 on, the
+/// II grows by a sixteenth.
 Result findSchedule(const LoopGraph& graph, const std::vector<Recurrence>& recurrences,
                     std::optional<std::uint32_t> last, const Limits& limits);
 

@@ -20,12 +20,12 @@ namespace {
 
 /// Bits of knob NvRematBlock.
 constexpr unsigned kChains = 2, kSecondChance = 4, kWideFirst = 8;
-/// Points of one block in one iteration.
+/// The most points of one block in one iteration.
 constexpr unsigned kMostPoints = 16;
-/// A bound for compile time: a plan looks at the instructions of a block and at operands, on each way that leads to
-/// them, and so much may be looked at in a function.
+/// Compile-time bounds. A plan examines the instructions of a block and operands, on each path that leads to them. The
+/// first bound is for all such work in a function.
 constexpr std::uint64_t kMostWork = 10'000'000, kWorkOfPlan = 500;
-constexpr std::uint64_t kMostWorkForWarps = kMostWork / 25; // spills cost more than warps gain
+constexpr std::uint64_t kMostWorkForWarps = kMostWork / 25; // spills cost more than additional warps gain
 
 Rematerializer::Costs costsOf(const Knobs& knobs) {
   Rematerializer::Costs costs;
@@ -39,7 +39,7 @@ unsigned knobOf(const PhaseContext& context, Knob knob) {
   return static_cast<unsigned>(context.knobs.get(knob));
 }
 
-/// The document's target, whatever the occupancy.
+/// Whether the document's target applies, regardless of the occupancy.
 bool followsDocument(const PhaseContext& context) {
   return knobOf(context, Knob::MaxRegKind) == 1;
 }
@@ -123,8 +123,9 @@ bool BlockEngine::isFull() const {
   PullInRules rules;
   rules.chainCost = knobOf(context_, Knob::NvRematBlockSingleCost);
   const PullInPlanner planner(function_, cfg_, dominators_, loops_, pressure_.liveness(), remat_, rules);
-  std::vector<std::optional<bool>> isFixed(function_.vregCount()); // as far as asked
-  std::vector<BlockId> liveIn(components.count(), ori::kNoId);     // the block in which the component is live now
+  std::vector<std::optional<bool>> isFixed(function_.vregCount()); // computed on demand
+  std::vector<BlockId> liveIn(components.count(),
+                              ori::kNoId); // the block in which the component is live at the current position
   std::vector<CompId> ended;
   unsigned count = 0;
   for (const BlockId id : cfg_.reversePostOrder()) {
@@ -171,8 +172,8 @@ bool BlockEngine::iterate() {
   return changed && !isHopeless_;
 }
 
-/// The point of a block where most registers are live, and what is live across it. The instruction there is read and
-/// written by none of them.
+/// The point of highest pressure in a block, and the values that are live across it, without those that the instruction
+/// there reads or writes.
 PressurePoint BlockEngine::pointOf(BlockId id, std::vector<VRegId>& live) const {
   constexpr auto kR = static_cast<std::size_t>(File::R);
   const ori::Liveness& liveness = pressure_.liveness();
@@ -257,8 +258,8 @@ bool BlockEngine::isOutOfReach(const Candidates& candidates, unsigned excess) co
   return most < excess;
 }
 
-/// Values that want operands kept: a value more live for each of these, as long as more get free. Moves those that do
-/// to the good ones; how many.
+/// Second chance for values that need operands kept live: one more live value for each operand, if that frees more
+/// registers. Moves those for which it does to the good candidates. Returns how many.
 unsigned BlockEngine::giveSecondChance(Candidates& candidates) const {
   std::set<VRegId> kept;
   unsigned added = 0;
@@ -295,13 +296,14 @@ unsigned BlockEngine::giveSecondChance(Candidates& candidates) const {
   return added;
 }
 
-/// By the document: its limits on one value. Where values would be spilled otherwise, a place may cost what a reload
-/// does, however often it is run: the reload would be run as often. For an occupancy class the sum counts, in the end.
+/// Applies the document's limits on one value. Where values would be spilled otherwise, a clone may cost as much as a
+/// reload, regardless of its frequency: the reload would run as often. For an occupancy class, the sum is checked at
+/// the end.
 bool BlockEngine::isAffordable(const PullIn& pullIn) const {
   const unsigned single = knobOf(context_, Knob::NvRematBlockSingleCost);
   const unsigned size = knobOf(context_, Knob::NvRematBlockMapSizeLimit);
   if (!followsDocument(context_) && target_.reason != RematTarget::Reason::Share) {
-    // What reads no register the allocator makes again where it has to.
+    // The allocator rematerializes values without register operands itself where it has to.
     const bool isForSpills = target_.reason == RematTarget::Reason::Limit;
     if (isForSpills && pullIn.leaves.empty() && pullIn.cost > pullIn.costWithoutLoops) return false;
     const auto places = static_cast<unsigned>(pullIn.places.size());
@@ -310,7 +312,7 @@ bool BlockEngine::isAffordable(const PullIn& pullIn) const {
   return pullIn.cost <= single && pullIn.clones <= size;
 }
 
-/// The cheapest, until so many registers are free.
+/// Returns the cheapest candidates that free enough registers.
 std::vector<PullIn> BlockEngine::select(std::vector<PullIn> good, unsigned excess) const {
   const auto isWide = [&](const PullIn& p) {
     const std::size_t blocks = cfg_.reversePostOrder().size();
@@ -318,7 +320,7 @@ std::vector<PullIn> BlockEngine::select(std::vector<PullIn> good, unsigned exces
     return hasMode(kWideFirst) && 100 * liveOut >= knobOf(context_, Knob::NvRematBlockLiveoutMinPercentage) * blocks;
   };
   std::erase_if(good, [&](const PullIn& p) { return p.cost == 0 || !isAffordable(p); });
-  // Cost for each register, those first that are live nearly everywhere.
+  // Cost per register; first the values that are live nearly everywhere.
   std::stable_sort(good.begin(), good.end(), [&](const PullIn& a, const PullIn& b) {
     if (isWide(a) != isWide(b)) return isWide(a);
     return std::uint64_t{a.cost} * b.width < std::uint64_t{b.cost} * a.width;
@@ -330,7 +332,7 @@ std::vector<PullIn> BlockEngine::select(std::vector<PullIn> good, unsigned exces
   const unsigned most = knobOf(context_, Knob::NvRematBlockMaxCost);
   for (PullIn& p : good) {
     if (freed >= static_cast<int>(excess)) break;
-    // What another one reads stays, in this round.
+    // A value that another chosen one reads is kept in this iteration.
     const bool isRead = leaves.count(p.value) || std::any_of(p.leaves.begin(), p.leaves.end(),
                                                              [&](VRegId leaf) { return values.count(leaf) != 0; });
     if (isRead) continue;
@@ -345,7 +347,7 @@ std::vector<PullIn> BlockEngine::select(std::vector<PullIn> good, unsigned exces
     leaves.insert(p.leaves.begin(), p.leaves.end());
     chosen.push_back(std::move(p));
   }
-  // What is kept for others must free more than it takes.
+  // Operands that are kept live must free more registers than they take.
   for (const VRegId reg : kept) {
     const auto wants = [&](const PullIn& p) { return p.missing.count(reg) != 0; };
     unsigned gain = 0;
@@ -382,13 +384,13 @@ bool BlockEngine::pullInto(BlockId id) {
   dump("Total Pullable before considering cost: {}", candidates.good.size());
   bool changed = false;
   for (const PullIn& chosen : select(std::move(candidates.good), excess)) {
-    if (point.instr && !point.instr->block) break; // went with what nobody reads any more
+    if (point.instr && !point.instr->block) break; // removed as dead code
     changed |= execute(chosen, point, rules);
   }
   return changed;
 }
 
-/// Plans again, as what was executed before may have changed the readers.
+/// Plans again, as earlier changes may have affected the readers.
 bool BlockEngine::execute(const PullIn& chosen, const PressurePoint& point, const PullInRules& rules) {
   PullInPlanner planner(function_, cfg_, dominators_, loops_, pressure_.liveness(), remat_, rules);
   const std::optional<PullIn> plan = planner.plan(chosen.value, point, isOver_);

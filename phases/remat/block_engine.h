@@ -12,22 +12,23 @@ namespace orias::phases {
 /// The iterative engine of phase 69b: where too many registers are live, values are rematerialized after that point
 /// instead of staying live across it.
 ///
-/// Each iteration measures the pressure, and looks at each block above the target: which values are live at its point
-/// of highest pressure, which of them can be computed again (MULTIDEF, roles, recursively their operands), which become
-/// so when some operands are kept for several of them (second chance), what that costs. The cheapest are pulled in
-/// until the block is at its target. Dead definitions and their dead operands are removed.
+/// Each iteration measures the pressure, and examines each block above the target. It finds the values that are live at
+/// the block's point of highest pressure, those of them that can be rematerialized (MULTIDEF, roles, recursively their
+/// operands), those that become so when some operands are kept live for several of them (second chance), and their
+/// costs. The cheapest are pulled in until the block is at its target. Dead definitions and their dead operands are
+/// removed.
 ///
-/// For an occupancy class the whole only stays when the class is reached, and the instructions that it adds are few
-/// against the warps that it gains.
+/// For an occupancy class, the changes are kept only if the class is reached and the warps gained are worth the added
+/// instructions.
 class BlockEngine {
  public:
   BlockEngine(ori::Function& function, PhaseContext& context);
 
-  /// What to try, the best first: after a target that was not reached, another engine tries the next one.
+  /// The targets to try, the best first. After a target that was not reached, another engine tries the next one.
   std::vector<RematTarget> targets() const;
-  /// True when values are computed again now. Otherwise nothing has changed.
+  /// Returns whether values have been rematerialized. Otherwise nothing has changed.
   bool run(const RematTarget& target);
-  /// Takes back what run() has changed.
+  /// Reverts the changes of run().
   void undo() { log_.undo(); }
   /// The current instruction for one from before run(): a reverted removal may create a new object.
   ori::Instr* now(ori::Instr* instr) const { return log_.now(instr); }
@@ -35,13 +36,12 @@ class BlockEngine {
  private:
   struct Candidates {
     std::vector<PullIn> good;
-    std::vector<PullIn> waiting; ///< for operands that would have to be kept: second chance
+    std::vector<PullIn> waiting; ///< need operands kept live: second chance
   };
 
-  /// Whether everything is taken back unless the target is reached.
+  /// Whether all changes are reverted unless the target is reached.
   bool needsTarget() const;
-  /// Whether values that are never rematerialized need more registers than the target, where most
-  /// registers are live.
+  /// Whether values that are never rematerialized need more registers than the target at the point of highest pressure.
   bool isFull() const;
   bool iterate();
   bool pullInto(ori::BlockId block);
@@ -58,7 +58,7 @@ class BlockEngine {
   void noteOverfull();
   bool isWorthIt() const;
   double weightOf(const ori::Block& block) const;
-  /// Adds a line to the dump of the phase, where it is wanted.
+  /// Adds a line to the dump of the phase, if enabled.
   template <typename... Args> void dump(fmt::format_string<Args...> line, Args&&... args) const;
   bool hasMode(unsigned mode) const { return (modes_ & mode) != 0; }
   unsigned excessIn(ori::BlockId id) const { return targets_.excessIn(id, pressure_.pressure(), target_); }
@@ -76,15 +76,15 @@ class BlockEngine {
   RematTarget target_;
   unsigned liveAtFirst_ = 0;
   std::vector<bool> isOver_;            ///< by block id
-  std::vector<unsigned> liveOutBlocks_; ///< by virtual register: the blocks that it was live out of at first
+  std::vector<unsigned> liveOutBlocks_; ///< by virtual register: the blocks that it was live out of originally
   double weightAtFirst_ = 0, added_ = 0;
   unsigned values_ = 0, clones_ = 0;
-  std::uint64_t work_ = 0;  ///< instructions looked at
-  bool isHopeless_ = false; ///< some block cannot get to the target
+  std::uint64_t work_ = 0;  ///< instructions examined
+  bool isHopeless_ = false; ///< some block cannot reach the target
   UndoLog log_;
 };
 
-/// May values of the function be computed again by the block engine (knobs NvRematBlock and NoMiRemat)?
+/// Whether the block engine may rematerialize values of the function (knobs NvRematBlock and NoMiRemat).
 bool allowsBlockRemat(const ori::Function& function, const PhaseContext& context);
 
 } // namespace orias::phases

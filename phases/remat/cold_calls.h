@@ -4,8 +4,8 @@
 
 namespace orias::phases {
 
-/// In cold blocks, constants and special registers are loaded again after each call instead of living across it:
-/// there a value takes one of the registers that calls preserve, which begin at R16. Returns how many loads were added.
+/// In cold blocks, reloads constants and special registers after each call instead of keeping them live across it,
+/// where a value takes one of the registers that calls preserve, which begin at R16. Returns how many loads were added.
 unsigned reloadAfterColdCalls(ori::Function& function, PhaseContext& context);
 
 } // namespace orias::phases

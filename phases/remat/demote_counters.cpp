@@ -26,20 +26,20 @@ using ori::Instr;
 
 namespace {
 
-// Levels of the knob. Level 4 is for counters that share one (share_pointers.h).
+// Levels of the knob. Level 4 is for counters that are merged (share_pointers.h).
 constexpr std::int64_t kNothingAdded = 1, kNothingLost = 2, kWithSign = 3, kAlways = 5;
-/// An instruction in the loop counts like so many around it.
+/// An instruction in the loop counts as this many outside of it.
 constexpr int kLoopWeight = 4;
 constexpr std::int64_t kCleanUpRounds = 4;
 
-/// A long value that is known by its low word.
+/// A long value that its low word determines.
 struct Narrow {
   Long value;
   LongRange range;
   bool hasSign = false;
 };
 
-/// A counter and the values that go with it.
+/// A counter and the values derived from it.
 struct Demotion {
   const LongCounter* counter = nullptr;
   std::vector<Narrow> values; ///< the counter first
@@ -88,7 +88,7 @@ class Demoter {
 
   bool isIn(const Demotion& d, BlockId block) const { return loops_.contains(d.counter->loop, block); }
 
-  // --- what can go, and what that costs
+  // --- profitability
 
   std::optional<Demotion> planFor(const LongCounter& counter) {
     const Instr* where = counter.lowPhi;
@@ -126,13 +126,13 @@ class Demoter {
     return d;
   }
 
-  /// Sets what a demotion gains; false when it cannot be done.
+  /// Computes the gain of a demotion; false when it cannot be done.
   bool weigh(Demotion& d) {
     bool canBe = true;
     for (const Narrow& narrow : d.values) {
       const auto weightAt = [&](const Instr& instr) { return isIn(d, instr.block->id) ? kLoopWeight : 1; };
       if (&narrow != &d.values[0]) d.gain += kLoopWeight;
-      std::set<BlockId> signs; // blocks that get a word for the sign
+      std::set<BlockId> signs; // blocks that need a word for the sign
       function_.forEachUse(narrow.value.high.reg, [&](ori::Operand& use) {
         if (!names(use, narrow.value.high)) return;
         Instr& user = *use.owner;
@@ -185,7 +185,7 @@ class Demoter {
     return typeOf(*test, rangeOf(test->left), rangeOf(test->right)).has_value();
   }
 
-  /// How the low words alone compare alike.
+  /// The integer type with which the low words alone compare alike.
   static std::optional<isa::IntType> typeOf(const LongComparison& test, const std::optional<LongRange>& left,
                                             const std::optional<LongRange>& right) {
     if (!left || !right) return std::nullopt;
@@ -194,22 +194,22 @@ class Demoter {
     return std::nullopt;
   }
 
-  /// LEA.HI.X has a form that takes the sign of its other source.
+  /// Whether the user is LEA.HI.X, which has a form that takes the sign of its other source.
   static bool takesSign(const Instr& user, const ori::Operand& use, const Narrow& narrow) {
     return user.op == Op::LEA_HI_X && &use == &user.op_(4) && user.op_(2).value() == narrow.value.low &&
            isUnused(user.op_(1).value());
   }
 
-  /// A conversion of 64 bits to a float that can be one of 32 bits.
+  /// Whether the user converts 64 bits to a float and can convert 32 bits instead.
   static bool canConvertShort(const Instr& user, const Narrow& narrow) {
     if (user.op != Op::I2F_64 || user.isGuarded()) return false;
     const auto source = static_cast<isa::IntFmt>(isa::getMod(user.op, user.mods, Mod::SrcFmt));
     return source == isa::IntFmt::S64 || (source == isa::IntFmt::U64 && !narrow.hasSign);
   }
 
-  // --- changes
+  // --- transformation
 
-  /// A phi all of whose sources are one number: a high word behind its loop.
+  /// Folds phis all of whose sources are the same number: high words after their loops.
   void foldPhisOfNumbers() {
     const Rewriter rewriter(function_);
     std::vector<std::pair<Instr*, Operand>> folded;
@@ -227,7 +227,7 @@ class Demoter {
       becomeCopy(function_, *phi, number);
   }
 
-  /// Comparisons of which the low words alone decide become one instruction.
+  /// Replaces comparisons that the low words alone decide by one instruction.
   void shortenTests() {
     std::vector<std::pair<LongComparison, isa::IntType>> tests;
     const auto rangeOf = [&](const Long& side, BlockId at) -> std::optional<LongRange> {
@@ -259,7 +259,7 @@ class Demoter {
     return found != narrow_.end() && found->second.value == value ? &found->second : nullptr;
   }
 
-  /// The high words and their carries, which nobody reads any more.
+  /// Erases the high words and their carries, which are dead now.
   void eraseDoomed() {
     for (Instr* instr : doomed_) {
       Operand carry;
@@ -309,7 +309,7 @@ class Demoter {
            {{Mod::ShiftDir, isa::ShiftDir::R}, {Mod::ShiftType, isa::ShiftType::S32}, {Mod::Hi, 1}});
   }
 
-  /// The sign of a low word, for the readers of a block.
+  /// Returns the sign of a low word, for the readers of a block.
   Operand signIn(BlockId at, const Narrow& narrow) {
     const Operand low = narrow.value.low;
     Instr* def = rewriter_.definition(low).instr;
@@ -323,7 +323,7 @@ class Demoter {
     return sign;
   }
 
-  /// Both words, for an instruction that wants them next to each other.
+  /// Returns both words in a pair, for an instruction that needs one.
   Operand pairFor(Instr& user, const Narrow& narrow) {
     ori::Builder b = ori::Builder::before(function_, &user);
     b.setSource(user.source);
@@ -337,7 +337,8 @@ class Demoter {
     return pair;
   }
 
-  /// The high word in a register of its own, with the marks of the operand: one that is subtracted is inverted.
+  /// Returns the high word in a separate register, with the modifiers of the operand: one that is subtracted is
+  /// inverted.
   Operand changedWord(Instr& user, const ori::Operand& use, const Narrow& narrow) {
     ori::Builder b = ori::Builder::before(function_, &user);
     b.setSource(user.source);
@@ -366,7 +367,7 @@ class Demoter {
     isa::setMod(user.op, user.mods, {Mod::Rnd, round});
   }
 
-  /// A pair whose high word is gone becomes a register of one word.
+  /// Turns a pair whose high word has been removed into a register of one word.
   void shrink(ori::VRegId reg, const char* name) {
     bool isHalf = function_.vreg(reg).width == 2, isNamed = false;
     for (const ori::Operand* o = function_.vreg(reg).refs; o; o = o->nextRef) {
@@ -401,7 +402,7 @@ class Demoter {
   const Rewriter rewriter_;
   const LongRanges ranges_;
   std::map<std::pair<ori::VRegId, unsigned>, Narrow> narrow_; ///< by the high word
-  std::vector<Instr*> doomed_;                                ///< what makes high words; sorted
+  std::vector<Instr*> doomed_;                                ///< the definitions of high words; sorted
 };
 
 } // namespace

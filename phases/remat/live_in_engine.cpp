@@ -26,16 +26,16 @@ namespace {
 constexpr auto kR = static_cast<std::size_t>(File::R);
 constexpr const char* kOutOfReach = "rematerialization cannot reach the target";
 constexpr unsigned kIterations = 5;
-/// Values that are tried in one function, since each attempt counts the pressure again.
+/// The most values that are tried in one function, since each attempt recounts the pressure.
 constexpr std::size_t kMostTries = 400;
-/// The longest chain that is computed again for one value.
+/// The longest chain that is rematerialized for one value.
 constexpr std::size_t kMostLinks = 8;
-/// Deeper loops count no more.
+/// Upper bound of the cost in deep loops.
 constexpr std::int64_t kHighestCost = 1'000'000'000;
 
 // Levels of do-remat.
 constexpr std::int64_t kWithoutOperands = 1, kLiveOperands = 2;
-// Of simplify-live-out: 1 is bits only, 3 lets operands live on that are narrower than the value.
+// Of simplify-live-out: 1 is bits only, 3 keeps operands live that are narrower than the value.
 constexpr std::int64_t kSums = 2;
 
 bool isLoad(const Instr& instr) {
@@ -64,7 +64,7 @@ void LiveInEngine::dump(std::int64_t level, fmt::format_string<Args...> line, Ar
   *context_.dump += fmt::format(line, std::forward<Args>(args)...) + "\n";
 }
 
-/// The lines of the dumps that are for parts of the work only.
+/// Lines that the dumps contain for parts of the work only.
 void LiveInEngine::dumpPart(const Candidate& candidate, std::size_t sites) const {
   if (!context_.dump) return;
   const auto print = [&](const char* what) {
@@ -77,8 +77,7 @@ void LiveInEngine::dumpPart(const Candidate& candidate, std::size_t sites) const
   if (factors_.count(candidate.value) && context_.knobs.get(Knob::DumpRematAdd) > 0) print("factor");
 }
 
-/// Words of pairs that nobody reads or writes as a pair become registers of their own: each lives as long as it is
-/// wanted.
+/// Splits pairs that are never read or written as a pair into separate registers with shorter live ranges.
 void LiveInEngine::splitPairs() {
   const std::size_t count = function_.vregCount();
   for (VRegId id = 0; id < count; ++id) {
@@ -141,7 +140,7 @@ bool LiveInEngine::reach(const RematTarget& target) {
   }
   for (unsigned i = 0; i < kIterations && excess() != 0; ++i)
     if (!iterate()) break;
-  // A target that is not reached gains nothing: where too much is spilled anyway, clones in loops make it worse.
+  // A target that is not reached gains nothing: if there are many spills anyway, clones in loops make it worse.
   const bool isReached = target.reason == RematTarget::Reason::Share || excess() == 0;
   const bool isWorthIt = !pulled_.empty() && isReached;
   if (!isWorthIt || (target.reason == RematTarget::Reason::Occupancy && !pays())) {
@@ -154,8 +153,8 @@ bool LiveInEngine::reach(const RematTarget& target) {
   return true;
 }
 
-/// A block is further above the target than it would be without all values that live into it or out of it and can be
-/// had again: not worth trying.
+/// Whether a block stays above the target even without all live-in and live-out values that can be rematerialized: not
+/// worth trying.
 bool LiveInEngine::isOutOfReach() const {
   const ori::Liveness& liveness = pressure_.liveness();
   const ori::Components& parts = liveness.components();
@@ -179,7 +178,7 @@ bool LiveInEngine::isOutOfReach() const {
   });
 }
 
-/// How far all blocks together are above the target.
+/// The sum over all blocks of the registers above the target.
 std::uint64_t LiveInEngine::excess() const {
   std::uint64_t sum = 0;
   for (const BlockId id : cfg_.reversePostOrder())
@@ -187,7 +186,7 @@ std::uint64_t LiveInEngine::excess() const {
   return sum;
 }
 
-/// Values that are live into all blocks above the target, or into the fullest one.
+/// Values that are live into all blocks above the target, or into the one with the highest pressure.
 std::vector<VRegId> LiveInEngine::liveIntoFull(bool intoAll) const {
   std::vector<BlockId> full;
   BlockId fullest = ori::kNoId;
@@ -232,7 +231,7 @@ bool LiveInEngine::isLiveInto(BlockId block, VRegId reg) const {
   return liveness.isLiveIn(block, liveness.components().of(reg, 0));
 }
 
-/// Why the value cannot be had again; null when it can.
+/// Why the value cannot be rematerialized; null when it can.
 const char* LiveInEngine::whyNot(VRegId value) const {
   if (const char* why = remat_.whyNot(value)) return why;
   for (const Instr* def : remat_.definitions(value)) {
@@ -248,7 +247,7 @@ const char* LiveInEngine::whyNot(VRegId value) const {
   return nullptr;
 }
 
-/// What phase 69d calls a value that it makes where it is read; null for what it leaves alone.
+/// The name of a value that phase 69d computes where it is read; null for values that it does not handle.
 const char* LiveInEngine::nameOfSimple(VRegId value) const {
   bool areBits = true, isSum = true;
   for (const Instr* def : remat_.definitions(value)) {
@@ -260,9 +259,9 @@ const char* LiveInEngine::nameOfSimple(VRegId value) const {
   return isSum && context_.knobs.get(Knob::SimplifyLiveOut) >= kSums ? "nloNewAdd" : nullptr;
 }
 
-/// Whether what the value is computed from lives there anyway, or takes fewer registers than the value.
+/// Whether the operands of the value are live there anyway, or take fewer registers than the value.
 bool LiveInEngine::hasOperandsAt(VRegId value, const Site& site) const {
-  // Of predicates and uniform registers there may be no other to live on.
+  // Predicates and uniform registers must not be kept live additionally.
   for (const VRegId operand : remat_.operands(value))
     if (function_.vreg(operand).file != File::R && !isLiveInto(site.block, operand)) return false;
   if (mode_ != Mode::LiveOut && context_.knobs.get(Knob::DoRemat) > kLiveOperands) return true;
@@ -273,7 +272,7 @@ bool LiveInEngine::hasOperandsAt(VRegId value, const Site& site) const {
   return mayLiveOn ? longer < function_.vreg(value).width : longer == 0;
 }
 
-/// Sums that differ from another one by a number: that one is the factor, as long as it is there.
+/// Finds sums that differ from another sum by a number: that one is the base, if it is available.
 void LiveInEngine::findFactors() {
   const Rewriter rewriter(function_);
   LinearForms forms(rewriter);
@@ -321,8 +320,8 @@ std::vector<LiveInEngine::Site> LiveInEngine::sitesOf(VRegId value) const {
   return result;
 }
 
-/// base_cost * use_factor: what the chain costs, once for each block that reads the value, and as often as loops go
-/// around that the definition is not in.
+/// base_cost * use_factor: the cost of the chain, once for each block that reads the value, times the trip counts of
+/// the loops that do not contain the definition.
 std::int64_t LiveInEngine::costOf(VRegId value, const std::vector<Site>& sites) const {
   const std::int64_t trips = context_.knobs.get(Knob::RematLoopTrip);
   const std::int64_t base = factors_.count(value) ? 1 : remat_.cost(value);
@@ -366,7 +365,7 @@ std::vector<LiveInEngine::Candidate> LiveInEngine::candidates(const std::vector<
     const char* name = isFactored ? "factor" : mode_ == Mode::LiveOut ? nameOfSimple(value) : nullptr;
     result.push_back({value, function_.vreg(value).width, cost, name});
   }
-  // The cheapest for each register come first.
+  // The cheapest per register come first.
   std::stable_sort(result.begin(), result.end(),
                    [](const Candidate& a, const Candidate& b) { return a.cost * b.width < b.cost * a.width; });
   return result;
@@ -378,7 +377,7 @@ bool LiveInEngine::loadsInLoop(std::span<Instr* const> defs, const Site& site) c
   });
 }
 
-/// Computes the value at `site`; what it is computed from as well, where that does not live there anyway.
+/// Computes the value at `site`, and those of its operands that are not live there.
 VRegId LiveInEngine::cloneAt(VRegId value, const Site& site, const char* prefix, unsigned depth) {
   std::map<VRegId, VRegId> again;
   if (const auto factored = factors_.find(value); factored != factors_.end()) {
@@ -395,7 +394,7 @@ VRegId LiveInEngine::cloneAt(VRegId value, const Site& site, const char* prefix,
       const bool isHere = !defs.empty() && defs.front()->block->id == site.block;
       if (isHere || isLiveInto(site.block, operand) || factors_.count(operand) || whyNot(operand)) continue;
       if (!hasOperandsAt(operand, site) || loadsInLoop(defs, site)) continue;
-      // One clone does for all values that are computed behind it in the block.
+      // One clone serves all values that are computed after it in the block.
       const auto [shared, isNew] = shared_.try_emplace({site.block, operand}, ori::kNoId);
       if (!isNew && remat_.isStable(shared->second) && remat_.isDefinedAt(shared->second, *site.before)) {
         again[operand] = shared->second;
@@ -414,7 +413,7 @@ VRegId LiveInEngine::cloneAt(VRegId value, const Site& site, const char* prefix,
   return copy;
 }
 
-/// Has the value computed in each block that reads it; takes that back where the pressure stays.
+/// Rematerializes the value in each block that reads it. Reverts that if the pressure does not decrease.
 bool LiveInEngine::tryPullIn(const Candidate& candidate) {
   const std::uint64_t before = excess();
   const std::size_t mark = log_.mark();
@@ -441,7 +440,7 @@ bool LiveInEngine::tryPullIn(const Candidate& candidate) {
     }
   }
   removeDead(function_, {candidate.value}, [&](const Instr& dead) {
-    // The log may need it again, for which it is not changed.
+    // The log may restore it later, so it is not modified.
     log_.erases(const_cast<Instr&>(dead));
     pressure_.note(dead);
   });

@@ -15,37 +15,38 @@
 namespace orias::phases {
 
 /// The main loop of phases 54, 69 and 69d, for SSA form: values that are live into the blocks with too many live
-/// registers are computed again in the blocks that read them.
+/// registers are rematerialized in the blocks that read them.
 ///
-/// Each of at most five iterations intersects the live-in sets of those blocks, checks which of the values can be
-/// computed again, weighs what that costs (`base_cost * use_factor`), and takes the cheapest that lower the pressure,
-/// until the target is reached. A clone is named "remat_", or "uclone_" where another one of the same value lies above
+/// Each of at most five iterations intersects the live-in sets of those blocks, finds which of the values can be
+/// rematerialized, computes their costs (`base_cost * use_factor`), and takes the cheapest that lower the pressure,
+/// until the target is reached. A clone is named "remat_", or "uclone_" where another clone of the same value dominates
 /// it.
 ///
-/// The whole only stays when the target is reached, and for an occupancy class when that pays for what it adds.
+/// The changes are kept only if the target is reached, and for an occupancy class only if that pays for the added
+/// instructions.
 class LiveInEngine {
  public:
   enum class Mode : std::uint8_t {
     Early,     ///< phase 54: only against spills, and only values without operands in registers
     Full,      ///< phase 69
-    WithLoads, ///< the same, and loads that no store can change (remat-load)
+    WithLoads, ///< phase 69, and loads that no store can change (remat-load)
     LiveOut    ///< phase 69d: bits of and additions to values that are live anyway
   };
 
   LiveInEngine(ori::Function& function, PhaseContext& context, Mode mode);
 
-  /// True when values are computed again now. Otherwise nothing has changed.
+  /// Returns whether values have been rematerialized. Otherwise nothing has changed.
   bool run();
 
  private:
-  /// A value that is live into too full blocks, and what it costs to have it again where it is read.
+  /// A value that is live into blocks above the target, and the cost of rematerializing it where it is read.
   struct Candidate {
     ori::VRegId value = 0;
     unsigned width = 0;
     std::int64_t cost = 0;
     const char* name = nullptr; ///< of the clones; null: by their position
   };
-  /// An addition as another one plus a constant.
+  /// An addition expressed as another one plus a constant.
   struct Factored {
     ori::VRegId base = 0;
     std::uint32_t more = 0;
@@ -75,8 +76,8 @@ class LiveInEngine {
   std::vector<Site> sitesOf(ori::VRegId value) const;
   std::int64_t costOf(ori::VRegId value, const std::vector<Site>& sites) const;
   bool tryPullIn(const Candidate& candidate);
-  /// Whether a load from memory among the definitions of a value would be in a deeper loop than now. Against spills
-  /// there is better: the allocator spills values that the loop does not read.
+  /// Whether a load from memory among the definitions of a value would be in a deeper loop than now. The allocator
+  /// avoids spills better: it spills values that the loop does not read.
   bool loadsInLoop(std::span<ori::Instr* const> defs, const Site& site) const;
   ori::VRegId cloneAt(ori::VRegId value, const Site& site, const char* prefix, unsigned depth);
   void takeBack(std::size_t mark);
@@ -88,7 +89,7 @@ class LiveInEngine {
   Size size() const;
   void inserted(ori::Instr* instr);
   void dumpPart(const Candidate& candidate, std::size_t sites) const;
-  /// Adds a line to the dump of the phase, where so much is wanted.
+  /// Adds a line to the dump of the phase, if the level is enabled.
   template <typename... Args> void dump(std::int64_t level, fmt::format_string<Args...> line, Args&&... args) const;
 
   ori::Function& function_;

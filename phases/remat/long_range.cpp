@@ -25,9 +25,9 @@ using ori::LoopId;
 
 namespace {
 
-constexpr unsigned kDepth = 6;          ///< definitions that are looked through, one behind the other
-constexpr unsigned kDistanceDepth = 16; ///< the same on the way from a counter to its next value
-constexpr unsigned kFactBlocks = 24;    ///< dominators whose branches are looked at
+constexpr unsigned kDepth = 6;          ///< the longest chain of definitions that is followed
+constexpr unsigned kDistanceDepth = 16; ///< the same from a counter to its next value
+constexpr unsigned kFactBlocks = 24;    ///< the most dominators whose branches are examined
 constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kWordValues = std::int64_t{1} << 32;
@@ -86,12 +86,12 @@ Operand without(Operand o, Operand::Flags flag) {
 LongRanges::LongRanges(const Rewriter& rewriter, const ori::Cfg& cfg, const ori::DomTree& dominators,
                        const ori::Loops& loops)
     : rewriter_(rewriter), cfg_(cfg), dominators_(dominators), loops_(loops) {
-  // Loops around others first: what these start with may be a counter of those.
+  // Outer loops first: the initial values of inner counters may be their counters.
   for (LoopId loop = 0; loop < loops.all().size(); ++loop)
     findCounters(loop);
 }
 
-// --- what values are made of
+// --- definitions of values
 
 Operand LongRanges::resolved(Operand word) const {
   for (unsigned steps = 0; steps < kDepth && word.isReg(File::R) && word.isVirtual() && isPlainWord(word); ++steps) {
@@ -123,7 +123,7 @@ std::vector<LongRanges::Sum> LongRanges::sumsOf(const Long& value) const {
   const Instr& above = *high.instr;
   const Operand zero = Operand::immediate(0);
   if (above.op == Op::SEL && above.op_(3).value() == carry) {
-    // The carry decides between 0 and -1, or 1 and 0.
+    // The carry selects between 0 and -1, or 1 and 0.
     const auto with = rewriter_.constantOf(above.op_(1).value()), instead = rewriter_.constantOf(above.op_(2).value());
     if (!with || !instead || *with - *instead != 1) return {};
     highs.push_back(Operand::immediate(static_cast<std::int32_t>(*instead)));
@@ -139,7 +139,7 @@ std::vector<LongRanges::Sum> LongRanges::sumsOf(const Long& value) const {
   lows.resize(2, zero);
   highs.resize(2, zero);
   std::vector<Sum> sums;
-  // Any low word goes with any high word: the sum is the same.
+  // Any low word can be combined with any high word: the sum is the same.
   for (unsigned other = 0; other < 2; ++other) {
     Sum s;
     bool isGood = true;
@@ -148,7 +148,7 @@ std::vector<LongRanges::Sum> LongRanges::sumsOf(const Long& value) const {
       if (l.isZeroReg() && !l.neg()) l = zero;
       if (h.isZeroReg() && !h.inverted()) h = zero;
       const bool isNegated = l.neg();
-      // -a is ~a + 1; the low word's negation brings the one along as its carry.
+      // -a is ~a + 1; the negation of the low word provides the one as its carry.
       if (isNegated) {
         l = without(l, Operand::kNeg);
         if (h.inverted())
@@ -224,7 +224,7 @@ LongRanges::Word LongRanges::wordRange(const Operand& word, BlockId at) const {
         narrow(range, comparison, true, end);
         w.signedLeast = range.least, w.signedMost = range.most;
       } else {
-        narrow(range, comparison, true, end); // as numbers of more bits
+        narrow(range, comparison, true, end); // in 64-bit arithmetic
         w.least = range.least, w.most = range.most;
       }
       agree();
@@ -324,7 +324,7 @@ std::optional<LongRange> LongRanges::ofProduct(const Instr& wide, unsigned depth
   return more ? sum(*times, *more) : std::nullopt;
 }
 
-/// To the right by a number of bits, without sign.
+/// An unsigned right shift by a constant.
 std::optional<LongRange> LongRanges::ofShift(const Instr& low, const Instr& high, unsigned depth) const {
   for (const Instr* shift : {&low, &high})
     if (isa::modAs<isa::ShiftDir>(*shift, Mod::ShiftDir) != isa::ShiftDir::R || !shift->op_(2).isImm())
@@ -342,7 +342,7 @@ std::optional<LongRange> LongRanges::ofShift(const Instr& low, const Instr& high
   return LongRange{0, static_cast<std::int64_t>(~std::uint64_t{0} >> count)};
 }
 
-/// LEA and LEA.HI.X: a shifted value and another one.
+/// LEA and LEA.HI.X: the sum of a shifted value and another one.
 std::optional<LongRange> LongRanges::ofShiftedSum(const Instr& low, const Instr& high, unsigned depth) const {
   if (high.op != Op::LEA_HI_X || low.op_(1).value() != high.op_(6).value() || !low.op_(1).isVirtual() ||
       high.op_(2).value() != low.op_(2).value() || low.op_(4).imm != high.op_(5).imm || !low.op_(4).isImm() ||
@@ -357,11 +357,11 @@ std::optional<LongRange> LongRanges::ofShiftedSum(const Instr& low, const Instr&
   return times ? sum(*times, *other) : std::nullopt;
 }
 
-// --- what branches tell
+// --- facts from branches
 
 void LongRanges::narrow(LongRange& range, ICmp comparison, bool isSigned, const LongRange& limit) {
   LongRange result = range;
-  // As unsigned numbers, what is below a limit that is not negative is not negative either.
+  // An unsigned value below a limit that is not negative is not negative either.
   if (!isSigned && comparison != ICmp::EQ && comparison != ICmp::NE) {
     if (limit.least < 0) return;
     if (comparison == ICmp::LT || comparison == ICmp::LE)
@@ -388,7 +388,7 @@ void LongRanges::narrow(LongRange& range, ICmp comparison, bool isSigned, const 
     break;
   default: break;
   }
-  if (result.least <= result.most) range = result; // else no lane comes here
+  if (result.least <= result.most) range = result; // else no lane reaches this point
 }
 
 std::optional<LongComparison> LongRanges::comparisonOf(Instr& high) const {
@@ -464,7 +464,7 @@ const std::vector<LongRanges::Fact>& LongRanges::factsAt(BlockId at) const {
 }
 
 void LongRanges::refine(std::optional<LongRange>& range, const Long& value, BlockId at, unsigned depth) const {
-  // Facts refer to each other; a copy, since asking may make more of them.
+  // Facts refer to each other. A copy, since queries may add facts.
   const std::vector<Fact> facts = factsAt(at);
   for (const Fact& fact : facts) {
     if (!fact.isLong) continue;
@@ -504,7 +504,7 @@ std::optional<LongRange> LongRanges::computeDistance(const LongCounter& counter,
       !loops_.contains(counter.loop, high.instr->block->id))
     return std::nullopt;
   if (low.instr->op == Op::PHI && high.instr->op == Op::PHI) {
-    // A phi of an inner loop's header may go around often.
+    // A phi of an inner loop's header may change over many iterations.
     if (low.instr->block != high.instr->block || loops_.isHeader(low.instr->block->id) || depth + 4 > kDistanceDepth)
       return std::nullopt;
     std::optional<LongRange> all;
@@ -560,7 +560,7 @@ void LongRanges::findCounters(LoopId loop) {
   }
   if (found.empty()) return;
   boundCounters(loop, found);
-  computed_.clear(); // what comes of these counters is known now
+  computed_.clear(); // values derived from these counters are known now
   for (LongCounter& c : found) {
     counterOf_[{c.lowPhi, c.highPhi}] = counters_.size();
     counters_.push_back(std::move(c));
@@ -569,7 +569,7 @@ void LongRanges::findCounters(LoopId loop) {
 
 void LongRanges::boundCounters(LoopId loop, std::vector<LongCounter>& counters) const {
   const BlockId from = onlyEntry(loops_, cfg_, loop);
-  std::optional<std::int64_t> rounds = shortRounds(loop); // back edges that a lane takes, at most
+  std::optional<std::int64_t> rounds = shortRounds(loop); // the most backedges that a lane takes
   std::vector<std::pair<std::optional<LongRange>, std::optional<LongRange>>> firstAndStep;
   for (LongCounter& c : counters) {
     const auto first = rangeOf(c.first, from, 0), step = distance(c, c.next, 0);
@@ -591,8 +591,8 @@ void LongRanges::boundCounters(LoopId loop, std::vector<LongCounter>& counters) 
   }
 }
 
-/// What the tests that each round comes to leave of a counter that only grows, or only shrinks. Sums that do not wrap
-/// stay within 64 bits by induction over the rounds: the bounds hold for the counter with its steps and distances.
+/// Bounds a counter that only grows, or only shrinks, by the tests that each iteration executes. Sums that do not wrap
+/// stay within 64 bits by induction over the iterations: the bounds hold for the counter with its steps and distances.
 std::optional<LongRange> LongRanges::boundByTests(const LongCounter& c, const LongRange& first,
                                                   const LongRange& step) const {
   const bool isUp = step.least >= 0;
@@ -618,7 +618,7 @@ std::optional<LongRange> LongRanges::boundByTests(const LongCounter& c, const Lo
       if (!limit) continue;
       const ICmp stay = side == 1 ? mirrored(fact->comparison) : fact->comparison;
       const bool isLess = stay == ICmp::LT || stay == ICmp::LE, isMore = stay == ICmp::GT || stay == ICmp::GE;
-      // What the compared value is at most (at least) where a lane stays.
+      // The upper (lower) bound of the compared value where a lane stays in the loop.
       std::int64_t bound = 0;
       if (isUp && isLess) {
         if (!fact->isSigned && limit->least < 0) continue;
@@ -627,7 +627,7 @@ std::optional<LongRange> LongRanges::boundByTests(const LongCounter& c, const Lo
       } else if (!isUp && isMore) {
         bound = limit->least;
         if (stay == ICmp::GT && __builtin_add_overflow(bound, 1, &bound)) continue;
-        // Without sign, it must not pass below zero, which would be above all.
+        // If unsigned, it must not pass below zero, which would be the largest value.
         if (!fact->isSigned) {
           const auto start = sum(first, *off), around = difference(*off, *off);
           const auto again = around ? sum(*around, step) : std::nullopt;
@@ -637,7 +637,7 @@ std::optional<LongRange> LongRanges::boundByTests(const LongCounter& c, const Lo
             continue;
         }
       } else if (stay == ICmp::NE) {
-        // It meets the limit, coming from its own side, in steps that do not jump over it.
+        // It reaches the limit from its own side, in steps that cannot jump over it.
         const auto start = sum(first, *off);
         const std::int64_t length = isUp ? step.least : -step.least;
         if (!start || step.least != step.most || off->least != off->most) continue;
@@ -665,7 +665,7 @@ std::optional<LongRange> LongRanges::boundByTests(const LongCounter& c, const Lo
       } else {
         continue;
       }
-      // The next value is `step` more than the counter, the compared one `off`.
+      // The next value is the counter plus `step`, the compared one the counter plus `off`.
       const bool isNext = resolved(side == 0 ? fact->left : fact->right) == resolved(c.next);
       const auto way = isNext ? std::optional(LongRange{0, 0}) : difference(step, *off);
       std::int64_t next = 0;
@@ -682,7 +682,7 @@ std::optional<LongRange> LongRanges::boundByTests(const LongCounter& c, const Lo
   return best;
 }
 
-/// How often a lane takes the back edge at most, by tests of 32-bit counters between numbers.
+/// The most backedges that a lane takes, according to tests of 32-bit counters between constants.
 std::optional<std::int64_t> LongRanges::shortRounds(LoopId loop) const {
   const BlockId from = onlyEntry(loops_, cfg_, loop);
   if (!definitions_) definitions_.emplace(rewriter_.function());

@@ -1,8 +1,8 @@
 #pragma once
 
-// Which values 64-bit integers can have, as one signed interval: from what computes them, from the branches that lead
-// to their uses, and from exit tests of loops. For SSA form, after phase 45: a long value is two words, and its
-// additions are two instructions linked by a carry.
+// Which values 64-bit integers can have, as one signed interval: from their definitions, from the branches that lead to
+// their uses, and from exit tests of loops. For SSA form, after phase 45: a long value is two words, and its additions
+// are two instructions linked by a carry.
 
 #include "ori/analysis/dominators.h"
 #include "ori/analysis/loops.h"
@@ -17,13 +17,13 @@
 
 namespace orias::phases {
 
-/// A 64-bit value: two words, which need not be those of one register.
+/// A 64-bit value: two words, which need not be in one register.
 struct Long {
   isa::Operand low, high;
   bool operator==(const Long&) const = default;
 };
 
-/// All values from `least` to `most`, as signed numbers.
+/// All signed values from `least` to `most`.
 struct LongRange {
   std::int64_t least = 0;
   std::int64_t most = 0;
@@ -39,7 +39,7 @@ struct LongCounter {
   std::optional<LongRange> range; ///< of `value`; nothing when it is not known
 };
 
-/// Two comparisons that are one of long values.
+/// Two comparisons that form one of long values.
 struct LongComparison {
   ori::Instr *low = nullptr, *high = nullptr; ///< ISETP, ISETP.EX
   Long left, right;
@@ -50,18 +50,18 @@ struct LongComparison {
 /// Numbers long values.
 using LongKey = std::pair<std::uint64_t, std::uint64_t>;
 
-/// A snapshot.
+/// Ranges of long values; a snapshot.
 class LongRanges {
  public:
   LongRanges(const Rewriter& rewriter, const ori::Cfg& cfg, const ori::DomTree& dominators, const ori::Loops& loops);
 
-  /// The range of a value wherever the block reads it.
+  /// The range of a value where the block reads it.
   std::optional<LongRange> of(const Long& value, ori::BlockId at) const { return rangeOf(value, at, 0); }
   /// The difference of a value of a loop from an induction variable in the same iteration.
   std::optional<LongRange> distance(const LongCounter& counter, const Long& value) const;
   /// The long counters of all loops with one entry and one back edge.
   const std::vector<LongCounter>& counters() const { return counters_; }
-  /// The low word for the high word of an addition; empty if the instruction is not one.
+  /// The long sum whose high word the instruction computes; empty if it is not an addition.
   std::optional<Long> sumOf(const ori::Instr& highSum) const;
   std::optional<LongComparison> comparisonOf(ori::Instr& highCompare) const;
 

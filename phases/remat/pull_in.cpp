@@ -12,7 +12,7 @@ using ori::VRegId;
 
 namespace {
 
-/// A phi reads at the end of the predecessor that the value comes from.
+/// The block of a use; a phi reads at the end of the predecessor that the value comes from.
 BlockId blockOf(const ori::Operand& reader) {
   const Instr& owner = *reader.owner;
   if (owner.op != isa::Op::PHI) return owner.block->id;
@@ -53,7 +53,7 @@ std::uint32_t PullInPlanner::positionOf(const Instr& instr) const {
   return positions_[instr.id];
 }
 
-/// As Rematerializer::isDefinedAt, by positions: the code stays as it is while a planner lives.
+/// As Rematerializer::isDefinedAt, by positions: the code does not change during a planner's lifetime.
 bool PullInPlanner::isDefinedAt(VRegId reg, const Instr& where) const {
   bool isDefined = true;
   function_.forEachDef(reg, [&](const ori::Operand& def) {
@@ -64,7 +64,7 @@ bool PullInPlanner::isDefinedAt(VRegId reg, const Instr& where) const {
   return isDefined;
 }
 
-/// Live in front of `where` anyway, and at the point if that lies above it in the block.
+/// Whether the register is live before `where` anyway, and also at the point if that precedes it in the block.
 bool PullInPlanner::isLiveAt(VRegId reg, const Instr& where, bool isBelowPoint) const {
   const BlockId block = where.block->id;
   if (isLiveOutOf(block, reg) && (isBelowPoint || isDefinedAt(reg, where))) return true;
@@ -146,7 +146,7 @@ Instr* PullInPlanner::placeFor(std::size_t index, const PressurePoint& point, co
          at = dominators_.idom(at)) {
       if (isOver[at]) break;
       if (loops_.depth(at) >= loops_.depth(best) || !firstIn(at, inRegion_[regionIndex_[at]])) continue;
-      if (isOverBelow(at, point, isOver)) break; // then it is so in all that dominate this block
+      if (isOverBelow(at, point, isOver)) break; // the same holds in all dominators of this block
       best = at;
     }
   return firstIn(best, inRegion_[regionIndex_[best]]);
@@ -165,7 +165,7 @@ void PullInPlanner::placeAll(const PressurePoint& point, const std::vector<bool>
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
     return dominators_.preorderIndex(region_[a]) < dominators_.preorderIndex(region_[b]);
   });
-  std::vector<std::optional<bool>> isOverBelowPlace; // as far as asked: each answer looks at the whole region
+  std::vector<std::optional<bool>> isOverBelowPlace; // computed on demand: each query scans the whole region
   for (const std::uint32_t index : order) {
     const BlockId block = region_[index];
     PullInPlace* shared = nullptr;
@@ -186,7 +186,7 @@ void PullInPlanner::placeAll(const PressurePoint& point, const std::vector<bool>
   }
 }
 
-/// The operand is defined in front of all of these instructions that read it.
+/// Whether the operand is defined before all of these instructions that read it.
 bool PullInPlanner::isAboveReaders(VRegId operand, const std::vector<Instr*>& defs) const {
   return std::all_of(defs.begin(), defs.end(), [&](const Instr* def) {
     const bool reads = std::any_of(def->ops().begin(), def->ops().end(), [&](const ori::Operand& o) {
@@ -220,7 +220,7 @@ bool PullInPlanner::isFixed(VRegId value) const {
 
 bool PullInPlanner::addChain(VRegId value, Chain& chain, unsigned depth) const {
   if (isIn(chain.values, value)) return true;
-  // Many values may have the same operands: each of these is tried once.
+  // Many values may have the same operands: each operand is tried once.
   if (chain.failed.count(value) != 0) return false;
   if (addOperands(value, chain, depth)) {
     chain.values.push_back(value);
@@ -247,7 +247,7 @@ bool PullInPlanner::addOperands(VRegId value, Chain& chain, unsigned depth) cons
                            facts.cost + chain.cost <= rules_.chainCost && facts.isPossible &&
                            (!facts.isSpecial || rules_.allowsSpecialRegisters);
     if (mayFollow) {
-      // What the operand is made of may serve other values, too, if it has to live on.
+      // An operand that has to stay live may serve other values, too; so do its own operands.
       const std::size_t values = chain.values.size(), missing = chain.missing.size(), leaves = chain.leaves.size();
       const unsigned cost = chain.cost;
       if (addChain(operand, chain, depth + 1)) continue;
@@ -256,7 +256,7 @@ bool PullInPlanner::addOperands(VRegId value, Chain& chain, unsigned depth) cons
       chain.leaves.resize(leaves);
       chain.cost = cost;
     }
-    // Of a predicate or a uniform register there may be no other to live on.
+    // Predicates and uniform registers must not be kept live additionally.
     if (function_.vreg(operand).file != isa::File::R) return false;
     addOnce(chain.missing, operand);
     addOnce(chain.leaves, operand);

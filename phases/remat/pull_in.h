@@ -21,17 +21,17 @@ struct PullInPlace {
 /// How one value stops being live at a point.
 struct PullIn {
   ori::VRegId value = 0;
-  unsigned width = 0; ///< registers that get free
+  unsigned width = 0; ///< registers that are freed
   unsigned cost = 0;  ///< of all clones, with the factors of loops
   unsigned costWithoutLoops = 0;
   unsigned clones = 0; ///< instructions
   std::vector<PullInPlace> places;
-  std::set<ori::VRegId> missing; ///< operands that would have to live on for it
+  std::set<ori::VRegId> missing; ///< operands that would have to stay live for it
   std::set<ori::VRegId> leaves;  ///< operands that are used directly at these points
 };
 
-/// The point at which a register is to get free: the instruction where most registers of a block are live, or the end
-/// of the block.
+/// The point at which a register is to be freed: the instruction of highest pressure in a block, or the end of the
+/// block.
 struct PressurePoint {
   ori::BlockId block = ori::kNoId;
   const ori::Instr* instr = nullptr; ///< null: the end of the block
@@ -45,8 +45,8 @@ struct PullInRules {
   unsigned chainCost = 10; ///< an operand that makes a chain more expensive is kept live instead
 };
 
-/// Plans how values stop being live at a point: their uses after it get a clone, one for all uses if that
-/// costs no register in a block with too many. Changes nothing, and is of use until the code changes.
+/// Plans how values stop being live at a point: their uses after it get a clone, one for all uses if that costs no
+/// register in a block with too many. Changes nothing; plans are valid until the code changes.
 class PullInPlanner {
  public:
   /// `isOver` is true, by block ID, where too many registers are live.
@@ -55,13 +55,13 @@ class PullInPlanner {
       : function_(function), cfg_(cfg), dominators_(dominators), loops_(loops), liveness_(liveness), remat_(remat),
         rules_(rules), regionIndex_(cfg.idCount(), ori::kNoId) {}
 
-  /// The plan for `value` at `point`; empty if some use cannot get a clone. The value is live at the
-  /// point and can be computed again.
+  /// The plan for `value` at `point`; empty if some use cannot get a clone. The value is live at the point and can be
+  /// rematerialized.
   std::optional<PullIn> plan(ori::VRegId value, const PressurePoint& point, const std::vector<bool>& isOver);
-  /// The operands that plans have looked at so far: a measure of the time they took.
+  /// The operands that plans have examined so far: a measure of the time spent.
   std::uint64_t looks() const { return looks_; }
-  /// Whether a value can never be rematerialized, neither alone nor for another one, however the code changes by
-  /// executing plans.
+  /// Whether a value can never be rematerialized, neither alone nor for another one, even after other plans have been
+  /// executed.
   bool isFixed(ori::VRegId value) const;
 
  private:
@@ -75,39 +75,39 @@ class PullInPlanner {
   /// The position of the clone for uses in `block`: before the first of them, or in a dominating block that is in fewer
   /// loops.
   ori::Instr* placeFor(std::size_t index, const PressurePoint& point, const std::vector<bool>& isOver) const;
-  /// Whether the value would stay live where too many are, if it were computed in `top` for all below.
+  /// Whether the value would stay live where too many are, if it were computed in `top` for all uses below.
   bool isOverBelow(ori::BlockId top, const PressurePoint& point, const std::vector<bool>& isOver) const;
-  /// What is rematerialized before `before`.
+  /// The values that are rematerialized before `before`.
   struct Chain {
     const ori::Instr* before = nullptr;
     bool isBelowPoint = false;
     std::vector<ori::VRegId> values;              ///< operands first
-    std::vector<ori::VRegId> missing, leaves;     ///< PullIn::missing and leaves, in the order in which they came
+    std::vector<ori::VRegId> missing, leaves;     ///< PullIn::missing and leaves, in the order in which they were added
     std::set<ori::VRegId> failed;                 ///< cannot be computed here
     unsigned cost = 0;                            ///< of the values
-    std::unordered_map<ori::VRegId, bool> isLive; ///< isLiveAt, as far as asked
+    std::unordered_map<ori::VRegId, bool> isLive; ///< isLiveAt, computed on demand
   };
-  /// What the rematerializer says of a value, asked once.
+  /// Cached properties of a value from the rematerializer.
   struct Facts {
     struct Operand {
       ori::VRegId reg;
-      bool isKept; ///< has one value, which is there in front of all that reads it for the value
+      bool isKept; ///< has a single value, defined before all its readers in this chain
     };
     std::vector<ori::Instr*> definitions;
     std::vector<Operand> operands;
     unsigned cost = 0;
-    bool isPossible = false; ///< Rematerializer::whyNot says nothing; only then the others but the definitions hold
+    bool isPossible = false; ///< Rematerializer::whyNot returns null; otherwise only the definitions are valid
     bool isSpecial = false;  ///< reads a special register
   };
   const Facts& factsOf(ori::VRegId value) const;
-  /// Adds `value` and what it needs. On failure the chain is incomplete; the caller reverts it.
+  /// Adds `value` and the operands it needs. On failure the chain is incomplete; the caller reverts it.
   bool addChain(ori::VRegId value, Chain& chain, unsigned depth) const;
   bool addOperands(ori::VRegId value, Chain& chain, unsigned depth) const;
   bool isAboveReaders(ori::VRegId operand, const std::vector<ori::Instr*>& definitions) const;
   bool isLiveAt(ori::VRegId reg, const ori::Instr& where, bool isBelowPoint) const;
   bool isLiveInto(ori::BlockId block, ori::VRegId reg) const;
   bool isLiveOutOf(ori::BlockId block, ori::VRegId reg) const;
-  /// In its block.
+  /// The position of an instruction in its block.
   std::uint32_t positionOf(const ori::Instr& instr) const;
   bool isDefinedAt(ori::VRegId reg, const ori::Instr& where) const;
   std::uint32_t depthOf(ori::VRegId value) const;
@@ -123,7 +123,7 @@ class PullInPlanner {
   mutable std::vector<std::uint32_t> positions_; ///< by instruction, in the queried blocks
   mutable std::unordered_map<ori::VRegId, Facts> facts_;
   mutable std::uint64_t looks_ = 0;
-  // Of the value at hand:
+  // Of the current value:
   std::vector<ori::BlockId> region_;       ///< blocks after the point that it is live into
   std::vector<std::uint32_t> regionIndex_; ///< by block id: in region_, or kNoId
   std::vector<Readers> inRegion_;          ///< uses, by index in region_

@@ -28,7 +28,7 @@ bool readsUniform(const Instr& instr) {
   });
 }
 
-/// Loads from an address that may hold something else by then, or be gone.
+/// Whether the memory that the instruction loads from may be modified or deallocated later.
 bool mayChange(const Instr& instr) {
   return !accessOf(instr).isReadOnly;
 }
@@ -192,7 +192,7 @@ VRegId Rematerializer::clone(VRegId value, Instr* where, std::string_view prefix
   std::map<VRegId, VRegId> renamed{{value, copy}};
   for (std::size_t i = 0; i < defs.size(); ++i) {
     const Instr& def = *defs[i];
-    // A carry is wanted by the next part; other results go nowhere.
+    // A carry is needed by the next part; other results are discarded.
     const auto isReadBehind = [&](VRegId reg) {
       return std::any_of(defs.begin() + static_cast<std::ptrdiff_t>(i) + 1, defs.end(), [&](const Instr* later) {
         return std::any_of(later->ops().begin(), later->ops().end(),

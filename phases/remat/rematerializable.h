@@ -10,19 +10,19 @@
 
 namespace orias::phases {
 
-/// Which values can be computed again, what that costs, and how it is done: what all rematerialising phases share.
+/// Which values can be rematerialized, at what cost, and how: shared by all rematerializing phases.
 ///
-/// A value is a virtual register of file R or P. It is rematerializable if each component has one definition,
-/// without a guard, by an instruction whose role in the instruction table allows it: no control, no memory that someone
-/// may write, no side effect, no other lane, no clock. A use after the definition has executed the
-/// definition, so nothing new can fault, and what is guarded there need not be guarded here.
+/// A value is a virtual register of file R or P. It is rematerializable if each component has one definition, without a
+/// guard, by an instruction whose role in the instruction table allows it: no control flow, no writable memory, no side
+/// effect, no other lane, no clock. A use after the definition has executed the definition, so nothing new can fault,
+/// and a guarded use does not require a guarded clone.
 ///
 /// A register with one definition that dominates a point has the same value there as at any other point after its
-/// definition (in SSA form and out of it). So operands with one definition can be read again anywhere below;
-/// operands with several cannot. Uniform registers can also be read anywhere, except where the warp may be diverged
-/// on their own or calls have fixed how long they live. Values in uniform registers are no candidates.
+/// definition (in SSA form and out of it). So operands with one definition can be read again anywhere below; operands
+/// with several cannot. Uniform registers can also be read anywhere, except where parts of the warp may run separately
+/// or calls have fixed their live ranges. Values in uniform registers are not candidates.
 ///
-/// A snapshot of the control flow; instructions may come and go, registers may be made.
+/// A snapshot of the control flow; instructions and registers may be added and removed.
 class Rematerializer {
  public:
   struct Costs {
@@ -41,9 +41,9 @@ class Rematerializer {
   std::vector<ori::Instr*> definitions(ori::VRegId value) const;
   /// Why the value cannot be rematerialized at any point; null if it can, given its operands.
   const char* whyNot(ori::VRegId value) const { return whyNot(value, definitions(value)); }
-  /// The same where its definitions are known.
+  /// The same, given the definitions.
   const char* whyNot(ori::VRegId value, std::span<ori::Instr* const> definitions) const;
-  /// The same of one instruction, without regard to how many definitions its results have.
+  /// Why one instruction cannot be repeated, without regard to how many definitions its results have.
   const char* whyNotAgain(const ori::Instr& instr) const;
   /// The virtual registers that the value is computed from, each once.
   std::vector<ori::VRegId> operands(ori::VRegId value) const { return operands(value, definitions(value)); }
@@ -56,14 +56,14 @@ class Rematerializer {
   /// Whether all definitions of the register dominate `where`.
   bool isDefinedAt(ori::VRegId reg, const ori::Instr& where) const;
 
-  /// What one instruction costs: 1, more for slow ones, double for results wider than a register.
+  /// The cost of one instruction: 1, more for slow ones, double for results wider than a register.
   unsigned cost(const ori::Instr& instr) const;
   /// The sum over the definitions.
   unsigned cost(ori::VRegId value) const;
   bool readsSpecialRegister(const ori::Instr& instr) const;
 
-  /// Recomputes the value before `where`, from the same operands, into a new register named `prefix` and the
-  /// old name. Results besides the value go nowhere. Instructions that were put in are appended to `added`.
+  /// Recomputes the value before `where`, from the same operands, into a new register named `prefix` plus the old name.
+  /// Other results are discarded. The new instructions are appended to `added`.
   ori::VRegId clone(ori::VRegId value, ori::Instr* where, std::string_view prefix,
                     std::vector<ori::Instr*>* added = nullptr);
 
@@ -73,10 +73,10 @@ class Rematerializer {
   ori::Function& function_;
   const ori::DomTree& dominators_;
   const Costs costs_;
-  const bool keepsUniform_; ///< nothing may read uniform registers elsewhere than it does
+  const bool keepsUniform_; ///< uses of uniform registers must not move
 };
 
-/// Lets all operands of `instr` that name `from`, the guard included, name `to` (of the same file and width).
+/// Replaces `from` by `to` (of the same file and width) in all operands of `instr`, including the guard.
 void replaceUses(ori::Function& function, ori::Instr* instr, ori::VRegId from, ori::VRegId to);
 
 /// Removes dead definitions of these values, then of their operands, transitively. Calls `before` for each

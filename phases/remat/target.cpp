@@ -9,10 +9,10 @@ namespace orias::phases {
 namespace {
 
 constexpr auto kR = static_cast<std::size_t>(isa::File::R);
-/// The share of the registers that the allocator needs to place aligned tuples, as one part in so many.
+/// The reciprocal of the share of registers that the allocator needs to align tuples.
 constexpr unsigned kRoomForTuples = 12;
 constexpr unsigned kShare = 80; ///< percent
-/// A class that ends so many registers below is within reach.
+/// A class is within reach if its limit is at most this many registers lower.
 constexpr unsigned kReach = 16;
 
 } // namespace

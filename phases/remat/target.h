@@ -12,13 +12,13 @@
 
 namespace orias::phases {
 
-/// How many registers of file R rematerialisation aims at, and why. Counts are live registers, without those that the
+/// How many registers of file R rematerialization aims at, and why. Counts are live registers, without those that the
 /// target reserves.
 struct RematTarget {
   enum class Reason : std::uint8_t {
-    Limit,     ///< the function has no more registers: what is above is spilled. Each register less helps
+    Limit,     ///< the function has no more registers; the excess is spilled. Each register saved helps
     Occupancy, ///< more warps fit on a multiprocessor. Only reaching the target helps
-    Share      ///< the literature's 80%, or a number that a knob gives. Each register less counts
+    Share      ///< the literature's 80%, or a number that a knob gives. Each register saved counts
   };
   unsigned registers = 0;
   Reason reason = Reason::Limit;
@@ -26,36 +26,35 @@ struct RematTarget {
 };
 std::string_view nameOf(RematTarget::Reason reason);
 
-/// Where rematerialisation is to lead, from the occupancy classes, launch bounds, options, and the knobs RematForOcc
-/// and RematMaxregCeiling:
-/// * `live` is above the limit of the function (or of the knob): to the limit, less some room for aligned
-///   tuples;
-/// * RematForOcc is 0: to 80% of `live`;
-/// * with RematBeforeSched, a class with at least RematForOcc percent of today's warps ends at most 16 registers below
-///   `live`: to its end.
-/// Without that knob, phase 97 aims at classes, when it knows what its orders need.
+/// The targets of rematerialization, from the occupancy classes, launch bounds, options, and the knobs RematForOcc and
+/// RematMaxregCeiling:
+/// * If `live` is above the limit of the function (or of the knob): the limit, less some room for aligned tuples.
+/// * If RematForOcc is 0: 80% of `live`.
+/// * With RematBeforeSched: the limit of a class with at least RematForOcc percent of the current warps that is at most
+///   16 registers below `live`.
+/// Without that knob, phase 97 targets classes, when it knows the registers of its schedules.
 class RematTargets {
  public:
   RematTargets(const ori::Function& function, const PhaseContext& context);
 
-  /// What to try one after the other, the best first. Empty when nothing is to be gained.
+  /// The targets to try in sequence, the best first. Empty when nothing can be gained.
   std::vector<RematTarget> forLive(unsigned live) const;
-  /// Whether there may be something, where at most so many registers are live.
+  /// Whether there may be a target if at most this many registers are live.
   bool mayBeFor(unsigned most) const;
   /// The most registers that the function may have live, less room for tuples.
   unsigned limit() const { return limit_; }
-  /// The limit in a block, where `setmaxnreg` leaves fewer (knob CtaReconfigAwareMrpa).
+  /// The limit in a block; lower where `setmaxnreg` leaves fewer (knob CtaReconfigAwareMrpa).
   unsigned limitIn(ori::BlockId id) const;
-  /// How far a function is above `target`, at most, in any block; a block's own limit counts where it is lower.
+  /// The most registers that any block of a function is above `target`; a block's own limit counts where it is lower.
   unsigned excess(const ori::RegisterPressure& pressure, const ori::Cfg& cfg, const RematTarget& target) const;
   unsigned excessIn(ori::BlockId id, const ori::RegisterPressure& pressure, const RematTarget& target) const;
-  /// Whether the warps that fit with `after` live registers instead of `before` are worth `added` of `all` executed
+  /// Whether the warps gained by `after` live registers instead of `before` are worth `added` of `all` executed
   /// instructions (knob RematWorkForWarps).
   bool areWarpsWorth(unsigned before, unsigned after, double added, double all) const;
 
  private:
   unsigned usable(unsigned registers) const;
-  /// The most registers that may be live without a reason to do something.
+  /// The most registers that may be live before rematerialization is considered.
   unsigned ceiling() const;
 
   const PhaseContext& context_;

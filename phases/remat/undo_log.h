@@ -8,19 +8,19 @@
 
 namespace orias::phases {
 
-/// Remembers changes of instructions, to take them back together.
+/// Records changes of instructions, to revert them together.
 class UndoLog {
  public:
   explicit UndoLog(ori::Function& function) : function_(function) {}
 
-  /// An instruction has been put in.
+  /// Records an inserted instruction.
   void inserted(ori::Instr* instr);
-  /// An operand is about to change; `slot` counts from 0, -1 is the guard.
+  /// Records an operand before it changes; `slot` counts from 0, -1 is the guard.
   void changes(ori::Instr* instr, int slot);
-  /// An instruction is about to be erased.
+  /// Records an instruction before it is erased.
   void erases(ori::Instr& instr);
   std::size_t mark() const { return entries_.size(); }
-  /// Takes back everything since the mark, the latest first. Calls `note` for each instruction before and after it
+  /// Reverts everything since the mark, the latest first. Calls `note` for each instruction before and after it
   /// changes.
   void undo(std::size_t mark = 0, const std::function<void(const ori::Instr&)>& note = {});
 
@@ -32,7 +32,7 @@ class UndoLog {
     enum class Kind : std::uint8_t { Inserted, Changed, Erased } kind;
     ori::Instr* instr = nullptr;
     int slot = 0;
-    isa::Operand old; ///< of what has changed; the guard of what has been erased
+    isa::Operand old; ///< the old operand; for an erased instruction, its guard
     std::vector<isa::Operand> operands;
     ori::Instr* next = nullptr; ///< the next instruction; null at the end of `block`
     ori::Block* block = nullptr;
@@ -40,7 +40,7 @@ class UndoLog {
 
   ori::Function& function_;
   std::vector<Entry> entries_;
-  /// What had been erased comes back as another instruction, which older entries name by the old one.
+  /// An erased instruction is restored as a new one; older entries refer to the old one.
   std::unordered_map<const ori::Instr*, ori::Instr*> returned_;
 };
 
