@@ -51,7 +51,7 @@ class InlinePlan {
     std::vector<FunctionId> direct;
     std::vector<std::uint32_t> calls;              ///< the direct calls, as indices of instructions
     std::vector<std::vector<FunctionId>> indirect; ///< the targets of each call through a pointer
-    unsigned sites = 0;                            ///< direct calls of this function, in all code that can run
+    unsigned sites = 0;                            ///< direct calls of this function in all reachable code
     bool mustInline = false;
     bool actsAlone = true; ///< none of its instructions depends on other threads
     bool isReachable = false;
@@ -87,7 +87,7 @@ class InlinePlan {
   std::vector<FunctionId> calleesFirst_; // all functions; mutually recursive ones are adjacent
   std::vector<Reason> mustKeep_;
   std::vector<Reason> kept_;
-  std::vector<std::uint64_t> size_; // of a body with what is inlined in it
+  std::vector<std::uint64_t> size_; // of a body including what is inlined into it
   std::vector<bool> hasCode_, isInlined_, isShared_, callsFunctions_;
   std::uint64_t budget_ = 0, sizeOfAll_ = 0; // of the module; with all calls inlined
   bool hasFunctions_ = false;

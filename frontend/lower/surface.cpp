@@ -105,8 +105,8 @@ void lowerSurfaceLoad(FunctionLowering& f, const Instruction& i, const Form& for
 
 namespace {
 
-/// sust.p: components, which the surface converts to a texel of its format. The format's first components are written,
-/// so three can be passed as four.
+/// sust.p: components, which the surface converts to a texel of its format. The first ones are written; three have the
+/// same effect as four.
 void storeTexel(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   ori::Block* join = f.beginUnguarded();

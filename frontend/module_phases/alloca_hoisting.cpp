@@ -15,9 +15,9 @@ namespace orias::ptx {
 
 namespace {
 
-/// More than this stays on the stack: a thread has 512 KB of local memory at most, and a frame is there in each call.
+/// Larger allocations stay on the stack: a thread has at most 512 KB of local memory, and each call has a frame.
 constexpr std::uint64_t kMostBytes = 32768;
-/// The alignment without one given (PTX ISA, "alloca"), and the largest that all frames keep.
+/// The default alignment (PTX ISA, "alloca"), and the largest that all frames guarantee.
 constexpr std::uint64_t kUsualAlign = 8, kMostAlign = 16;
 
 class FunctionAllocas {
@@ -75,10 +75,10 @@ class FunctionAllocas {
     }
   }
 
-  /// The bytes that an alloca takes, if the program says how many.
+  /// The number of bytes that an alloca takes, if it is constant.
   std::optional<std::uint64_t> bytesOf(const Operand& size) const {
     if (size.is(OperandKind::Int)) return size.bits();
-    // One definition, which writes a constant: a read of anything else would be one of an undefined value.
+    // The only definition writes a constant. Any other value read would be undefined.
     if (size.is(OperandKind::Register) && definitions_[index(size.registerId())] == 1)
       return constant_[index(size.registerId())];
     return std::nullopt;
@@ -92,7 +92,7 @@ class FunctionAllocas {
     return !list.isCall && std::ranges::any_of(list.targets, isBefore);
   }
 
-  /// Can control come from the statement back to it? Then it leaves some later place for a label before it.
+  /// Whether control can return to the statement. If so, some later statement branches to a label before it.
   bool isInLoop(std::uint32_t statement) const {
     for (std::uint32_t s = statement; s < f_.statements.size(); ++s)
       if (f_.statements[s].kind == StatementKind::Instruction)
@@ -101,7 +101,7 @@ class FunctionAllocas {
     return false;
   }
 
-  /// Why the alloca stays; empty: it need not.
+  /// The reason why the alloca cannot be hoisted; empty if it can.
   std::string obstacle(std::uint32_t statement, const Instruction& i) const {
     const auto ops = f_.operandsOf(i);
     const std::optional<std::uint64_t> bytes = bytesOf(ops[1]);
@@ -155,12 +155,12 @@ class FunctionAllocas {
     return static_cast<VariableId>(module_.variables.size() - 1);
   }
 
-  /// The stack pointer is the same everywhere now.
+  /// With all allocas hoisted, the stack pointer is constant.
   void dropRestores() {
     const auto isOnlyRestored = [&](const Operand& o) {
       return o.is(OperandKind::Register) && values_[index(o.registerId())] == restored_[index(o.registerId())];
     };
-    // One saved value that something else reads keeps all of them.
+    // A single saved value with another use keeps all of them.
     for (const std::uint32_t s : saves_)
       if (!isOnlyRestored(f_.operandsOf(instruction(s))[0])) return;
     for (const std::vector<std::uint32_t>& all : {saves_, restores_})
@@ -183,9 +183,9 @@ class FunctionAllocas {
   unsigned named_ = 0;
   // By RegisterId.
   std::vector<unsigned> definitions_;
-  std::vector<std::optional<std::uint64_t>> constant_; ///< what a move writes
-  std::vector<int> values_;                            ///< reads but those as addresses
-  std::vector<int> restored_;                          ///< reads by stackrestore
+  std::vector<std::optional<std::uint64_t>> constant_; ///< the constant that a move writes
+  std::vector<int> values_;                            ///< uses other than in addresses
+  std::vector<int> restored_;                          ///< uses by stackrestore
 };
 
 } // namespace

@@ -17,7 +17,7 @@ enum class Kind : std::uint8_t { GetBuffer, GetBufferV2, Launch, LaunchV2 };
 constexpr unsigned kVariants = 2;
 
 /// A function of CUDA's device runtime and its stubs by variant. libcudadevrt of CUDA 13.0 defines those of variant 2
-/// (readelf -s; nvcc 13.0 calls them for sm_75 to sm_90), not those of variant 1.
+/// but not those of variant 1 (readelf -s; nvcc 13.0 calls variant 2 for sm_75 to sm_90).
 struct Entry {
   std::string_view name;
   Kind kind;
@@ -51,7 +51,7 @@ const Entry& v2Of(const Entry& entry) {
                                                 : "cudaLaunchDeviceV2");
 }
 
-/// The launches of one function.
+/// Expands the launches of one function.
 class LaunchExpander {
  public:
   LaunchExpander(Module& module, FunctionId id, const FormTable& forms, PtxEditor& editor, Diagnostics& diagnostics,
@@ -85,7 +85,7 @@ class LaunchExpander {
     const Entry* entry = nullptr;
     std::uint32_t statement = 0, instruction = 0;
     std::vector<VariableId> args;
-    mutable std::string why; ///< it stays a legacy call
+    mutable std::string why; ///< why it remains a legacy call
   };
   struct Store {
     std::uint32_t statement = 0;
@@ -146,7 +146,7 @@ class LaunchExpander {
     return d.count == 1 ? &f().instructions[f().statements[d.statement].index] : nullptr;
   }
 
-  /// What is stored in an argument, back to its declaration.
+  /// The stores to an argument, back to its declaration.
   std::vector<Store> storesTo(VariableId arg, std::uint32_t before) const {
     std::vector<Store> stores;
     for (std::uint32_t s = before; s-- > 0;) {
@@ -171,7 +171,7 @@ class LaunchExpander {
     return std::nullopt;
   }
 
-  /// The function that a value is the address of.
+  /// The function whose address the value is.
   std::optional<FunctionId> functionOf(const Operand& value) const {
     if (value.is(OperandKind::Function)) return value.functionId();
     if (!value.is(OperandKind::Register)) return std::nullopt;
@@ -194,7 +194,7 @@ class LaunchExpander {
 
   bool isExpanded(const Call& call) const { return std::ranges::find(expanded_, call.instruction) != expanded_.end(); }
 
-  /// The call of cudaGetParameterBuffer whose result a register holds.
+  /// Whether the buffer is the result of this call of cudaGetParameterBuffer.
   bool comesFrom(const Operand& buffer, const Call& allocation) const {
     if (!buffer.is(OperandKind::Register)) return false;
     const Instruction* made = definitionOf(buffer.registerId());
@@ -208,7 +208,7 @@ class LaunchExpander {
            result.is(OperandKind::Variable) && ops[1].variableId() == result.variableId();
   }
 
-  /// A value of the launch as it can be written before the allocation.
+  /// A value of the launch as an operand that is valid before the allocation.
   std::optional<Operand> availableAt(const Operand& value, const Call& allocation) const {
     if (value.is(OperandKind::Int) || value.is(OperandKind::Function)) return value;
     if (!value.is(OperandKind::Register) || value.component() != Component::None) return std::nullopt;
@@ -238,7 +238,7 @@ class LaunchExpander {
       allocation.why = launches == 0 ? "no launch in this function uses the buffer" : "several launches use the buffer";
       return;
     }
-    // Kernel, grid, block, bytes of shared memory: the arguments of the V2 form.
+    // The arguments of the V2 form: kernel, grid, block, bytes of shared memory.
     struct Wanted {
       std::size_t arg;
       std::int64_t offset;
@@ -313,7 +313,7 @@ class LaunchExpander {
     return made;
   }
 
-  /// A parameter; `elements`: of an array of bytes with the alignment of numbers of 32 bits, else 0.
+  /// Adds a parameter. `elements`: size of an array of bytes that is aligned to 32 bits, else 0.
   VariableId addVariable(const std::string& name, FunctionId owner, Type type, std::uint64_t elements) {
     Variable v;
     v.name = module_.names.intern(name);
@@ -380,7 +380,7 @@ class LaunchExpander {
   const unsigned variant_;
   ModulePhaseResult& result_;
   std::vector<Call> calls_;
-  std::vector<std::uint32_t> expanded_;  // instructions
+  std::vector<std::uint32_t> expanded_;  // indices of instructions
   std::vector<Definition> definitions_;  // by RegisterId
   std::vector<std::uint32_t> stretches_; // by statement: the number of labels before it
 };

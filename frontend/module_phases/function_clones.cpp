@@ -13,10 +13,10 @@ namespace orias::ptx {
 
 namespace {
 
-/// Parameters of a function, a bit for each. Those behind the 64th are not looked at.
+/// Parameters of a function, one bit each. Parameters after the 64th are ignored.
 using ParameterSet = std::uint64_t;
 constexpr unsigned kMostParameters = 64;
-/// A chain of calls that is longer than this is not followed to its end.
+/// A chain of calls longer than this is not followed to its end.
 constexpr unsigned kMostRounds = 16;
 constexpr unsigned kPointerBits = 64;
 
@@ -24,7 +24,8 @@ ParameterSet bitOf(std::size_t parameter) {
   return parameter < kMostParameters ? ParameterSet{1} << parameter : 0;
 }
 
-/// The parameters of each function on whose space a generic access, a result or such a parameter of a callee depends.
+/// The parameters of each function whose space determines that of a generic access, a result or a useful parameter of a
+/// callee.
 class UsefulParameters {
  public:
   UsefulParameters(const Module& module, const FormTable& forms) : module_(module), forms_(forms) {
@@ -43,7 +44,7 @@ class UsefulParameters {
   ParameterSet of(FunctionId id) const { return useful_[index(id)]; }
 
  private:
-  /// Where the values of parameters go in a function, whatever the control flow.
+  /// The flow-insensitive flow of parameter values in a function.
   struct Flow {
     std::vector<ParameterSet> registers; // by RegisterId
     std::map<VariableId, ParameterSet> passed;
@@ -151,7 +152,7 @@ class UsefulParameters {
   std::vector<ParameterSet> useful_; // by FunctionId
 };
 
-/// The spaces of the useful parameters in a call; None where there may be several.
+/// The spaces of the useful parameters in a call; None if there may be several.
 using Spaces = std::vector<StateSpace>;
 
 bool knowsAny(const Spaces& spaces) {
@@ -190,7 +191,7 @@ class Cloning {
     std::uint32_t instruction = 0;
   };
 
-  /// One round; returns whether a call names another function now.
+  /// Performs one iteration. Returns whether the callee of a call has changed.
   bool cloneOnce() {
     const UsefulParameters useful(module_, forms_);
     const auto count = static_cast<std::uint32_t>(module_.functions.size());
@@ -201,7 +202,7 @@ class Cloning {
     const PointerSpaces spaces(module_, forms_, options_.assumptions);
     const CallGraph calls(module_, forms_);
     std::vector<std::map<Spaces, std::vector<Site>>> sites(count);
-    std::vector<std::vector<Spaces>> order(count); // of the text
+    std::vector<std::vector<Spaces>> order(count); // in the order of the text
     for (std::uint32_t f = 0; f < count; ++f) {
       for (const CallFacts& call : spaces.facts(FunctionId(f)).calls) {
         const ParameterSet wanted = useful.of(call.callee);
@@ -227,7 +228,7 @@ class Cloning {
       trace(fmt::format("avoid cloning of {}: {}", nameOf(id), why));
       return false;
     }
-    // What the original is for: the calls whose spaces are not known, else the first.
+    // The original keeps the calls whose spaces are not known, else the first combination.
     const bool hasUnknown = std::ranges::any_of(order, [](const Spaces& s) { return !knowsAny(s); });
     const bool keepsFirst = isClosed && !hasUnknown;
     bool hasChanged = false;
@@ -257,7 +258,7 @@ class Cloning {
     return {};
   }
 
-  /// The clone for these spaces, made if there is none yet; None if the limits are reached.
+  /// The clone for these spaces, created if needed. None if the limits are reached.
   FunctionId cloneOf(FunctionId id, const Spaces& spaces) {
     const FunctionId origin = originOf_[index(id)];
     FunctionId& clone = clones_.try_emplace({origin, spaces}, FunctionId::None).first->second;
@@ -339,7 +340,7 @@ class Cloning {
   Module& module_;
   const FormTable& forms_;
   const MemorySpaceOptions& options_;
-  std::vector<FunctionId> originOf_; // by FunctionId: what a clone was first made of
+  std::vector<FunctionId> originOf_; // by FunctionId: the original of a clone
   std::map<std::pair<FunctionId, Spaces>, FunctionId> clones_;
   std::int64_t clonesLeft_ = 0;
   std::uint64_t instructionsLeft_ = 0;

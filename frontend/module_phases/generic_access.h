@@ -6,10 +6,10 @@
 
 namespace orias::ptx {
 
-/// The first words of the instructions that may have a state space or work on generic addresses.
+/// The base words of opcodes that may have a state space or a generic address.
 inline constexpr std::string_view kAccessWords[] = {"ld", "st", "atom", "red", "prefetch", "wmma"};
 
-/// The operand that is the address of an operation that may be generic; -1 for all others.
+/// The index of the address operand of an operation that may be generic; -1 for other operations.
 inline int genericAddressOperand(const Form& form) {
   if (form.get(Slot::Space) != Mod::None) return -1;
   switch (form.op) {

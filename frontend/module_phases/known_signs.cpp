@@ -9,7 +9,7 @@ namespace orias::ptx {
 
 namespace {
 
-/// Counts and positions. The most that the manual allows for each is below 2^31 ("Special Registers").
+/// Counts and positions. The maximum that the manual allows for each is below 2^31 ("Special Registers").
 bool isCount(SpecialRegister reg) {
   switch (reg) {
   case SpecialRegister::Tid:
@@ -27,7 +27,7 @@ bool isCount(SpecialRegister reg) {
   }
 }
 
-/// Finds the signs of the registers of a function, each from its definitions.
+/// Determines the signs of the registers of a function from their definitions.
 class SignFinder {
  public:
   SignFinder(const Function& function, const FormTable& forms)
@@ -51,7 +51,7 @@ class SignFinder {
     const std::uint32_t reg = index(o.registerId());
     if (o.component() != Component::None || bitWidth(f_.registers[reg].type) != bits) return false;
     if (!known_[reg]) {
-      known_[reg] = false; // in case it is computed from itself
+      known_[reg] = false; // for a cyclic definition
       known_[reg] = !definitions_[reg].empty() && std::ranges::all_of(definitions_[reg], [&](const Instruction* i) {
         const auto ops = f_.operandsOf(*i);
         return ops[0].is(OperandKind::Register) && ops[0].component() == Component::None && isNonNegative(*i, bits);
@@ -103,7 +103,7 @@ class SignFinder {
   const Function& f_;
   const FormTable& forms_;
   std::vector<std::vector<const Instruction*>> definitions_; // by RegisterId
-  std::vector<std::optional<bool>> known_;                   // by RegisterId; false while it is being found out
+  std::vector<std::optional<bool>> known_;                   // by RegisterId; false while it is being computed
 };
 
 } // namespace

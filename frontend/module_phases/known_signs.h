@@ -7,12 +7,12 @@
 
 namespace orias::ptx {
 
-/// Which registers always have a sign bit of 0, by all their definitions.
+/// The registers whose sign bit is 0 in all their definitions.
 class KnownSigns {
  public:
   KnownSigns(const Function& function, const FormTable& forms);
 
-  /// Is the value without a sign, read in `bits` bits?
+  /// Whether the value is non-negative when read as `bits` bits.
   bool isNonNegative(const Operand& operand, unsigned bits) const;
 
  private:

@@ -21,7 +21,7 @@ bool isWmma(Op op) {
   return op == Op::WmmaLoad || op == Op::WmmaStore;
 }
 
-/// An opcode of an access without a state space, or of isspacep: what can be told without the table.
+/// Whether the opcode may be an access without a state space, or isspacep. A quick test that needs no table.
 bool mayBeGeneric(const Module& module, const Opcode& opcode) {
   static constexpr std::string_view kSpaces[] = {"global", "shared", "const", "local", "param"};
   const std::string_view base = module.text(opcode.base);
@@ -42,7 +42,7 @@ std::string listOf(SpaceMask mask) {
   return list;
 }
 
-/// One function on its way through the phase.
+/// Processes one function.
 class SpaceResolver {
  public:
   SpaceResolver(Module& module, FunctionId id, const FormTable& forms, const PointerSpaces& spaces, PtxEditor& editor,
@@ -72,13 +72,13 @@ class SpaceResolver {
       answer(number, form);
     else if (const int at = genericAddressOperand(form); at >= 0 && (options_.resolvesWmma || !isWmma(form.op)))
       resolve(statement, number, form, static_cast<unsigned>(at));
-    // What the instruction writes is another address from here on.
+    // A register that the instruction writes holds another address from here on.
     forEachResult(f_, forms_, i, [&](const Operand& o) {
       std::erase_if(converted_, [&](const auto& entry) { return entry.first.first == o.registerId(); });
     });
   }
 
-  /// isspacep of an address whose space is known, or known not to be the one that is asked for.
+  /// Decides an isspacep whose address is known to be in the requested space, or known not to be.
   void answer(std::uint32_t number, const Form& form) {
     Instruction& i = f_.instructions[number];
     const auto ops = f_.operandsOf(i);
@@ -114,7 +114,7 @@ class SpaceResolver {
          options_.wantRemarks ? fmt::format("{} works on {} memory", opName(form.op), spaceName(space)) : "");
   }
 
-  /// The address in its space, without an instruction where it is a variable plus a number.
+  /// Rewrites the address to its space. A variable plus a number needs no instruction.
   bool setAddress(std::uint32_t statement, std::uint32_t number, const Form& form, unsigned at, StateSpace space) {
     const Instruction i = f_.instructions[number];
     Operand& address = f_.operands[i.firstOperand + at];
@@ -143,7 +143,7 @@ class SpaceResolver {
     return true;
   }
 
-  /// What lowering has no code for in the space.
+  /// Why lowering does not support the operation in the space; empty if it does.
   static std::string_view unsupported(const Form& form, StateSpace space) {
     if (space == StateSpace::Global) return {};
     if (form.op == Op::Prefetch) return "a prefetch of this space does nothing";
@@ -153,7 +153,8 @@ class SpaceResolver {
     return {};
   }
 
-  /// As the public literature has these warnings, slips included. True if the operation cannot work.
+  /// The warnings have the wording of the public literature, mistakes included. Returns true if the operation cannot
+  /// work.
   bool warnIllegal(const Instruction& i, const Form& form, StateSpace space) {
     std::string_view text;
     const bool isConst = space == StateSpace::Const, isLocal = space == StateSpace::Local;
@@ -202,9 +203,9 @@ class SpaceResolver {
   const MemorySpaceOptions& options_;
   ModulePhaseResult& result_;
   WarnedPlaces& warned_;
-  Function before_; // for remarks, with its definitions
+  Function before_; // the original with its definitions, for remarks
   std::vector<std::vector<std::uint32_t>> definitions_;
-  /// Registers that hold the address of a register in a space, since the last label.
+  /// By address register and space: the register with the converted address, since the last label.
   std::map<std::pair<RegisterId, StateSpace>, RegisterId> converted_;
 };
 
@@ -216,7 +217,7 @@ ModulePhaseResult memorySpaceOpt(Module& module, GrowingForms& growing, Diagnost
   if (module.addressSize != 64 ||
       std::ranges::none_of(module.opcodes, [&](const Opcode& o) { return mayBeGeneric(module, o); }))
     return result;
-  // Without functions there is no call to follow.
+  // Without functions there are no calls to follow.
   const auto isFunction = [](const Function& f) { return f.hasBody && !f.isEntry; };
   if (options.assumptions.followsCalls && std::ranges::none_of(module.functions, isFunction)) return result;
   const FormTable& forms = growing.table();

@@ -8,7 +8,7 @@
 
 namespace orias::ptx {
 
-/// What a phase of modules did, or did not do, in a function.
+/// An action of a module phase in a function, or an action that it declined.
 struct PhaseRemark {
   FunctionId function = FunctionId::None;
   std::uint32_t line = 0;

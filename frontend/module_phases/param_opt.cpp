@@ -12,7 +12,7 @@ namespace orias::ptx {
 
 namespace {
 
-/// What a load of a parameter leaves in a register: variable, offset, type of the load, bits of the register.
+/// The value that a load of a parameter writes to a register: variable, offset, type of the load, bits of the register.
 using LoadedValue = std::tuple<VariableId, std::int64_t, Type, unsigned>;
 
 class KernelParameters {
@@ -41,7 +41,7 @@ class KernelParameters {
         const auto ops = f_.operandsOf(i);
         const unsigned bits = bitWidth(f_.registers[index(ops[0].registerId())].type);
         value = {ops[1].variableId(), ops[1].offset(), form.type(), bits};
-        // The type says how a narrow value is extended; with a full one it does not count.
+        // The type determines how a narrow value is extended. It is irrelevant for a full register.
         if (bitWidth(form.type()) == bits) std::get<Type>(value) = Type::None;
         const auto known = here.find(value);
         const auto always = everywhere.find(value);
@@ -49,7 +49,7 @@ class KernelParameters {
                                 : always != everywhere.end() ? always->second
                                                              : RegisterId::None;
         const Operand to = ops[0];
-        if (from == to.registerId()) continue; // what it holds stays true
+        if (from == to.registerId()) continue; // the recorded value remains valid
         if (from != RegisterId::None && bits >= 16 && bits <= 64) {
           share(i, to, from, bits);
           std::erase_if(here, [&](const auto& entry) { return entry.second == to.registerId(); });
@@ -95,7 +95,7 @@ class KernelParameters {
     return std::ranges::any_of(f_.params, [&](const Parameter& p) { return p.variable == id; });
   }
 
-  /// A load of a scalar at a place in a parameter.
+  /// Whether this is a load of a scalar at an offset in a parameter.
   bool isLoad(const Instruction& i, const Form& form) const {
     const auto ops = f_.operandsOf(i);
     return form.op == Op::Ld && form.space() == StateSpace::Param && form.vectorSize() == 1 && ops.size() == 2 &&
@@ -126,7 +126,7 @@ class KernelParameters {
     const auto read = [&](RegisterId reg) {
       if (reg != RegisterId::None) ++reads[index(reg)];
     };
-    // Results count as reads here and are taken back: an instruction may name a register in both ways.
+    // Results count as reads here and are subtracted later, because a register may be both in one instruction.
     const auto readAll = [&](const auto& self, const Operand& o) -> void {
       if (o.is(OperandKind::Register) || (o.is(OperandKind::Address) && o.addressBase() == OperandKind::Register))
         read(o.registerId());
@@ -159,7 +159,7 @@ class KernelParameters {
            ops[0].component() == Component::None && ops[1].is(OperandKind::Register);
   }
 
-  /// A copy of what parameters, and nothing else, are loaded into.
+  /// Whether this copies a register that is loaded only from parameters.
   bool comesFromParameter(const Instruction& i) {
     if (!isCopy(i)) return false;
     if (fromParameter_.empty()) findFromParameters();

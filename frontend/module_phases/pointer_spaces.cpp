@@ -23,7 +23,7 @@ std::uint32_t joinObjects(std::uint32_t a, std::uint32_t b) {
   return b == kNoObject ? a : kSeveralObjects;
 }
 
-/// A value: what it may be, and the local variable that it may be an address of.
+/// A value: its possible kinds, and the local variable whose address it may be.
 struct TrackedValue {
   SpaceMask mask;
   std::uint32_t object = kNoObject;
@@ -36,11 +36,11 @@ struct TrackedValue {
 
 constexpr TrackedValue kNumberValue{SpaceMask::kNumber, kNoObject};
 
-/// What is stored in a local variable. Accesses are aligned, so two of eight bytes are equal or apart.
+/// The values stored in a local variable. Accesses are aligned, so two of eight bytes are equal or disjoint.
 struct LocalMemory {
-  std::map<std::int64_t, TrackedValue> words; ///< by offset, of eight bytes
-  TrackedValue anywhere;                      ///< stored at an offset that is not known
-  bool isEscaped = false;                     ///< code elsewhere may store to it
+  std::map<std::int64_t, TrackedValue> words; ///< by offset; each of eight bytes
+  TrackedValue anywhere;                      ///< stored at an unknown offset
+  bool isEscaped = false;                     ///< code outside the analysis may store to it
 };
 
 bool isAtomicOrPrefetch(Op op) {
@@ -49,7 +49,7 @@ bool isAtomicOrPrefetch(Op op) {
 
 } // namespace
 
-/// The sweeps over one function.
+/// Analyzes one function by sweeps over its instructions.
 class FunctionSpaces {
  public:
   FunctionSpaces(PointerSpaces& all, FunctionId id, PointerFacts& facts)
@@ -63,7 +63,7 @@ class FunctionSpaces {
     findPlaces();
   }
 
-  /// Until nothing changes. Returns whether the function stores or passes a difference of addresses.
+  /// Iterates until nothing changes. Returns whether the function stores or passes a difference of addresses.
   bool run() {
     do {
       hasChanged_ = false;
@@ -207,7 +207,7 @@ class FunctionSpaces {
     hasChanged_ = true;
   }
 
-  /// The value goes where it cannot be followed.
+  /// The value flows to a location that is not tracked.
   void escape(const TrackedValue& value) {
     if (value.object == kNoObject) return;
     const auto leave = [&](std::uint32_t object) {
@@ -224,7 +224,7 @@ class FunctionSpaces {
       if (module_.variables[v].space == StateSpace::Local) leave(v);
   }
 
-  /// The value is stored where it cannot be followed, or passed on.
+  /// The value is passed on, or stored to a location that is not tracked.
   void publish(const Operand& o) {
     if (o.isGroup()) {
       for (const Operand& part : f_.parts(o))
@@ -316,7 +316,7 @@ class FunctionSpaces {
            !form.sat();
   }
 
-  /// Clears or sets low bits only: what aligns an address, which stays in its window.
+  /// Whether the operation clears or sets low bits only. This aligns an address, which remains in its window.
   bool isAlignment(const Form& form, std::span<const Operand> ops) const {
     constexpr std::int64_t kMostAlignment = 4096;
     const Operand& mask = ops[2];
@@ -339,7 +339,7 @@ class FunctionSpaces {
 
   void visitMove(std::span<const Operand> ops) {
     if (ops[1].isGroup() || ops[0].isGroup()) {
-      publish(ops[1]); // taken apart or put together
+      publish(ops[1]); // split or combined
       if (ops[0].isGroup()) {
         for (const Operand& part : f_.parts(ops[0]))
           if (part.is(OperandKind::Register)) set(part, unknown());
@@ -353,16 +353,16 @@ class FunctionSpaces {
 
   void visitCvta(const Form& form, std::span<const Operand> ops) {
     const TrackedValue from = valueOf(ops[1]);
-    // The shared memory of another CTA is not in reach of instructions for shared memory.
+    // Instructions for shared memory cannot access the shared memory of another CTA.
     if (form.get(Slot::Space) == Mod::SharedCluster) return set(ops[0], form.has(Mod::To) ? kNumberValue : unknown());
     if (form.space() == StateSpace::Local && !form.has(Mod::To) && !all_.assumptions_.localsAreLocal)
       return set(ops[0], {unknown().mask, from.object});
     if (!form.has(Mod::To)) return set(ops[0], {SpaceMask::of(form.space()), from.object});
-    // An address of global memory is the same number in both; others count from the start of their space.
+    // An address of global memory is the same number in both; others are relative to the start of their space.
     set(ops[0], {form.space() == StateSpace::Global ? SpaceMask::kGlobal : SpaceMask::kNumber, from.object});
   }
 
-  /// The local variable that an access may touch, and where in it.
+  /// The local variable that an access may touch, and the offset in it.
   struct Target {
     std::uint32_t object = kNoObject;
     std::optional<std::int64_t> offset;
@@ -439,7 +439,7 @@ class FunctionSpaces {
     if (address.addressBase() != OperandKind::Variable) return unknown().mask;
     const VariableId id = address.variableId();
     if (names(f_.params, id)) return parameterMask(id);
-    // What a call has returned.
+    // The result of a call.
     const auto known = callParams_.find(id);
     return all_.assumptions_.followsCalls && isPointerSized(id) && known != callParams_.end() ? known->second
                                                                                               : unknown().mask;
@@ -452,7 +452,7 @@ class FunctionSpaces {
     known = joined;
   }
 
-  /// What is stored in a parameter of a call, or in a result of this function.
+  /// A store to a parameter of a call, or to a result of this function.
   void storeParam(const Form& form, const Operand& address, const Operand& value) {
     if (address.addressBase() != OperandKind::Variable) return;
     const VariableId id = address.variableId();
@@ -482,7 +482,7 @@ class FunctionSpaces {
       SpaceMask mask = unknown().mask;
       if (callee != FunctionId::None && k < module_.function(callee).returns.size()) {
         const Parameter& result = module_.function(callee).returns[k];
-        // Results in registers are not followed.
+        // Results in registers are not tracked.
         if (result.reg == RegisterId::None && isPointerSized(result.variable)) mask = all_.passed(result.variable);
       }
       if (results[k].is(OperandKind::Variable))
@@ -518,7 +518,7 @@ class FunctionSpaces {
       known = joined;
     };
     for (std::size_t e = 0; e < values.size(); ++e) {
-      // A part of a word makes the whole of it any number; what is wider is more than one.
+      // A partial store makes the whole word unknown. A wider element covers more than one word.
       if (bytes != kPointerBytes) publish(values[e]);
       const TrackedValue value = bytes == kPointerBytes ? valueOf(values[e]) : unknown();
       if (!target.offset) {
@@ -531,7 +531,7 @@ class FunctionSpaces {
     }
   }
 
-  /// Atomics, reductions and prefetches: what they write is not followed.
+  /// Atomics, reductions and prefetches: the values that they write are not tracked.
   void visitAtomic(const Instruction& i, std::span<const Operand> ops) {
     for (const Operand& o : ops) {
       if (!o.is(OperandKind::Address)) {
@@ -571,7 +571,7 @@ class FunctionSpaces {
   const FunctionId id_;
   const Function& f_;
   PointerFacts& facts_;
-  std::map<VariableId, SpaceMask> callParams_;  // declared in the body: what is passed to callees and comes back
+  std::map<VariableId, SpaceMask> callParams_;  // declared in the body: arguments and results of calls
   std::vector<TrackedValue> values_;            // by RegisterId
   std::map<std::uint32_t, LocalMemory> memory_; // by VariableId
   bool hasChanged_ = false;
@@ -585,7 +585,7 @@ PointerSpaces::PointerSpaces(const Module& module, const FormTable& forms, const
       isInWork_(module.functions.size(), false), facts_(module.functions.size()),
       storesDifferences_(!assumptions.isWholeProgram) {
   if (assumptions_.followsCalls) findClosedFunctions();
-  // Without stored differences no loaded value is one; with them any may be.
+  // If no difference is stored, no loaded value can be one. Otherwise any loaded value may be one.
   if (analyzeAll() && !storesDifferences_) {
     storesDifferences_ = true;
     passed_.clear();

@@ -12,27 +12,27 @@
 
 namespace orias::ptx {
 
-/// What the analysis may assume. The defaults assume nothing that PTX does not say.
+/// What the analysis may assume. The defaults assume only what PTX guarantees.
 struct SpaceAssumptions {
   bool paramsAreGlobal = false;        ///< kernel parameters are addresses in global memory
-  bool constPointersAreGlobal = false; ///< so are 64-bit values in constant variables
-  bool tracksLocals = true;            ///< addresses are followed through local variables
+  bool constPointersAreGlobal = false; ///< 64-bit values in constant variables are, too
+  bool tracksLocals = true;            ///< addresses are tracked through local variables
   bool isWholeProgram = true;          ///< no other module stores values or calls functions
-  bool followsCalls = false;           ///< addresses are followed into functions and back (phase M7)
-  bool usesWorkList = true;            ///< else all functions are looked at again until nothing changes
-  bool tracksIntegers = true;          ///< addresses are followed through integer operations other than additions
-  bool localsAreLocal = true;          ///< cvta.local makes an address in local memory
+  bool followsCalls = false;           ///< addresses are tracked into functions and back (phase M7)
+  bool usesWorkList = true;            ///< otherwise all functions are analyzed again until nothing changes
+  bool tracksIntegers = true;          ///< addresses are tracked through integer operations other than additions
+  bool localsAreLocal = true;          ///< the result of cvta.local is an address in local memory
 };
 
 /// The address of a variable plus a number.
 struct Place {
   VariableId variable = VariableId::None; ///< None: not known
   std::int64_t offset = 0;
-  bool isGeneric = false; ///< else an address in the space of the variable
+  bool isGeneric = false; ///< otherwise an address in the space of the variable
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-/// What a direct call passes, by parameter.
+/// The arguments of a direct call, by parameter.
 struct CallFacts {
   std::uint32_t instruction = 0;
   FunctionId callee = FunctionId::None;
@@ -46,32 +46,24 @@ struct PointerFacts {
   std::vector<CallFacts> calls; ///< if calls are followed
 };
 
-/// Computes the spaces of generic addresses in all functions of a module: a union over all definitions of a register,
-/// followed through moves, additions, selects, and stores to and loads from local variables whose address does not
-/// leave the function.
-///
-/// Kernel parameters stay unknown without `.ptr .global`: PTX says that a parameter without `.ptr`, and one with `.ptr`
-/// and no space, may be a generic address in any space (PTX ISA, "Kernel Function Parameter Attribute: .ptr").
-///
-/// With SpaceAssumptions::followsCalls parameters and results of functions are the union over all calls, by a work list
-/// to a fixed point: a function is looked at again when a parameter grows, its callers when a result does. Masks have
-/// eight bits, so each parameter puts a function on the list eight times at most. The alternate algorithm
-/// (usesWorkList = false) gives the same masks by iterating over all functions.
+/// Computes the spaces of generic addresses in all functions of a module: the union over all definitions of a register,
+/// tracked through moves, additions, selects, and stores to and loads from local variables whose address does not
+/// escape.
 class PointerSpaces {
  public:
-  /// `trace`, if not null, gets a line for each step across calls.
+  /// `trace`, if not null, receives a line for each step across calls.
   PointerSpaces(const Module& module, const FormTable& forms, const SpaceAssumptions& assumptions,
                 std::string* trace = nullptr);
 
   const PointerFacts& facts(FunctionId id) const { return facts_[index(id)]; }
-  /// Do only direct calls of this module reach the function? False if calls are not followed.
+  /// Whether only direct calls of this module reach the function. False if calls are not followed.
   bool isClosed(FunctionId id) const { return isClosed_[index(id)]; }
 
   /// The definitions of each register of a function, by RegisterId: indices of instructions.
   std::vector<std::vector<std::uint32_t>> definitions(const Function& function) const;
 
-  /// For people: where a value comes from whose mask is not an address ("kernel parameter 'p'", "loaded from memory in
-  /// line 7"). `function` is the one that was analyzed, `definitions` are its definitions.
+  /// Describes for users the origin of a value whose mask is not an address ("kernel parameter 'p'", "loaded from
+  /// memory in line 7"). `function` is the one that was analyzed, `definitions` are its definitions.
   std::string origin(FunctionId id, const Function& function, RegisterId reg,
                      const std::vector<std::vector<std::uint32_t>>& definitions) const;
 
@@ -80,7 +72,8 @@ class PointerSpaces {
 
   void findClosedFunctions();
   bool analyzeAll();
-  /// What a parameter or result of a function may be, as far as it is known; a mask that grows calls for another look.
+  /// The mask of a parameter or result of a function, as far as it is known. If it grows, the function must be analyzed
+  /// again.
   SpaceMask passed(VariableId parameter) const;
   void pass(FunctionId function, VariableId parameter, SpaceMask mask, bool isResult);
   void trace(std::string_view line);
@@ -94,7 +87,7 @@ class PointerSpaces {
   std::vector<std::vector<FunctionId>> callers_; // by FunctionId, with closed callees only
   std::map<VariableId, SpaceMask> passed_;       // of parameters and results of closed functions
   std::vector<FunctionId> work_;
-  std::vector<bool> isInWork_;      // by FunctionId
+  std::vector<bool> isInWork_;      // by FunctionId: whether it is on the work list
   std::vector<PointerFacts> facts_; // by FunctionId
   /// Some code stores or passes the difference of two generic addresses, so a loaded value may be one.
   bool storesDifferences_ = false;

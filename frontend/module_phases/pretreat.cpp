@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, kCleanups> kNames = {
     "unread pragmas",       "launch bounds",       "unreachable code",       "constructors",
 };
 
-/// The pragmas in bodies that a phase reads; the manual's others are hints that nothing takes.
+/// The pragmas in bodies that a phase reads. The manual's other pragmas are hints that have no effect.
 constexpr std::string_view kReadPragmas[] = {"nounroll"};
 
 bool isInteger(Type t) {
@@ -44,7 +44,7 @@ bool isPlain(const Operand& o) {
   return o.is(OperandKind::Register) && o.component() == Component::None;
 }
 
-/// The comparison of the other result; None for those that are no comparison of values.
+/// The comparison with the inverse result; None if there is none.
 Mod opposite(Mod compare, bool isFloat) {
   static const std::map<Mod, Mod> kIntegers = {{Mod::Eq, Mod::Ne}, {Mod::Ne, Mod::Eq}, {Mod::Lt, Mod::Ge},
                                                {Mod::Ge, Mod::Lt}, {Mod::Gt, Mod::Le}, {Mod::Le, Mod::Gt}};
@@ -57,7 +57,7 @@ Mod opposite(Mod compare, bool isFloat) {
   return at == table.end() ? Mod::None : at->second;
 }
 
-/// What setp says of two numbers; nothing for comparisons that integers do not have.
+/// The result of setp for two numbers; nothing for comparisons that integers do not have.
 std::optional<bool> compared(Mod compare, Type type, std::uint64_t a, std::uint64_t b) {
   a = extended(a, type);
   b = extended(b, type);
@@ -74,7 +74,7 @@ std::optional<bool> compared(Mod compare, Type type, std::uint64_t a, std::uint6
   }
 }
 
-/// One round over one function.
+/// One iteration over one function.
 class Round {
  public:
   Round(Module& module, Function& function, GrowingForms& forms, PtxEditor& editor,
@@ -167,7 +167,7 @@ class Round {
     }
   }
 
-  /// What an instruction always puts into its predicate.
+  /// The constant value of the instruction's predicate result, if known.
   std::optional<bool> predicateOf(const Instruction& i, const Form& form) const {
     const auto ops = f_.operandsOf(i);
     if (form.op == Op::Mov && form.type() == Type::Pred && ops[1].is(OperandKind::Int)) return ops[1].intValue() != 0;
@@ -219,7 +219,7 @@ class Round {
 
   // --- the clean-ups
 
-  /// Returns whether the instruction is still there.
+  /// Returns whether the instruction still exists.
   bool visit(std::uint32_t statement, std::uint32_t number) {
     Instruction& i = f_.instructions[number];
     if (!settleGuard(statement, i)) return false;
@@ -483,9 +483,9 @@ class Round {
   bool hasChanged_ = false;
   KnownSigns* signs_ = nullptr;
   std::vector<bool> isDefined_;                 // by RegisterId
-  std::vector<unsigned> uses_;                  // by RegisterId: operands and guards that name it, definitions included
-  std::vector<std::optional<bool>> predicates_; // by RegisterId: what all definitions put there
-  std::map<RegisterId, std::uint32_t> definition_; // the last one: instructions
+  std::vector<unsigned> uses_;                  // by RegisterId: operands and guards that use it, definitions included
+  std::vector<std::optional<bool>> predicates_; // by RegisterId: the value that all definitions give
+  std::map<RegisterId, std::uint32_t> definition_; // index of the last defining instruction
   std::map<RegisterId, unsigned> definitions_;
   // Since the last label.
   std::map<RegisterId, RegisterId> copies_;

@@ -10,7 +10,7 @@ namespace orias::ptx {
 
 namespace {
 
-/// Words that stand before the space in the manual's notation.
+/// Words that precede the space in the manual's notation.
 bool isBeforeSpace(std::string_view word) {
   static const std::set<std::string_view> kWords = {
       "weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "sc",      "mmio", "cta", "cluster", "gpu",
@@ -45,7 +45,7 @@ OpcodeId PtxEditor::opcode(std::string_view base, const std::vector<std::string>
 
 namespace {
 
-/// The words of an opcode with a state space among them.
+/// The words of an opcode with a state space inserted.
 std::vector<std::string> withSpaceWord(const Module& module, const Opcode& opcode, StateSpace space) {
   std::vector<std::string> words;
   for (const NameId word : opcode.modifiers)
@@ -57,13 +57,13 @@ std::vector<std::string> withSpaceWord(const Module& module, const Opcode& opcod
 
 } // namespace
 
-/// Asks the table about all of them at once: a look at the table costs more than a look at an opcode.
+/// Queries the table for all opcodes at once, because a table query costs more than a look at an opcode.
 std::set<OpcodeId> PtxEditor::opcodesThatTake(StateSpace space) const {
   Module probe;
   probe.version = module_.version;
   probe.target = module_.target;
   PtxEditor made(probe);
-  std::vector<std::pair<OpcodeId, OpcodeId>> probes; // of the module, of `probe`
+  std::vector<std::pair<OpcodeId, OpcodeId>> probes; // opcodes of the module, and of `probe`
   for (std::uint32_t o = 0; o < module_.opcodes.size(); ++o) {
     const Opcode& opcode = module_.opcodes[o];
     const std::string_view base = module_.text(opcode.base);

@@ -11,7 +11,7 @@
 
 namespace orias::ptx {
 
-/// Changes instructions of a module that has been parsed and checked.
+/// Changes instructions of a parsed and checked module.
 class PtxEditor {
  public:
   explicit PtxEditor(Module& module) : module_(module) {}
@@ -21,20 +21,20 @@ class PtxEditor {
   /// The opcode with a state space added; None if no instruction has that form.
   OpcodeId withSpace(OpcodeId generic, StateSpace space);
 
-  /// Gives an instruction another opcode and other operands, none of them groups. Keeps its guard and position.
+  /// Gives an instruction another opcode and other operands, none of them groups. Its guard and location are kept.
   void rewrite(Function& function, Instruction& instruction, OpcodeId opcode, std::span<const Operand> operands);
   /// A new register.
   RegisterId addRegister(Function& function, Type type, SourceLoc loc);
-  /// A new instruction before the statement `before` of the function, put in by finish().
+  /// Creates a new instruction before the statement `before` of the function; finish() inserts it.
   void insertBefore(Function& function, std::uint32_t before, OpcodeId opcode, std::span<const Operand> operands,
                     const Instruction& like);
   /// The declaration of a variable before the statement `before`.
   void insertBefore(std::uint32_t before, VariableId variable) {
     inserted_.emplace_back(before, Statement{StatementKind::Variable, index(variable)});
   }
-  /// Takes a statement out of the function, in finish(). Not for labels.
+  /// Removes a statement from the function, in finish(). Not for labels.
   void erase(std::uint32_t statement) { erased_.insert(statement); }
-  /// Puts the new instructions into the function and takes out what is erased; statements have other numbers then.
+  /// Inserts the new instructions and removes the erased ones. Statement numbers change.
   void finish(Function& function);
 
  private:
@@ -44,9 +44,10 @@ class PtxEditor {
 
   Module& module_;
   std::map<std::string, OpcodeId> made_;
-  std::map<StateSpace, std::set<OpcodeId>> takeSpace_; ///< of spaces that somebody has asked for
+  std::map<StateSpace, std::set<OpcodeId>> takeSpace_; ///< for the spaces requested so far
   std::map<std::pair<OpcodeId, StateSpace>, OpcodeId> withSpace_;
-  std::vector<std::pair<std::uint32_t, Statement>> inserted_; ///< before which statement, and what
+  std::vector<std::pair<std::uint32_t, Statement>> inserted_; ///< index of the next statement, and the statement to
+                                                              /// insert
   std::set<std::uint32_t> erased_;                            ///< statements
   std::uint32_t registers_ = 0;
 };

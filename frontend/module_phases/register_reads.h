@@ -4,7 +4,7 @@
 
 namespace orias::ptx {
 
-/// Calls f(register, isAddress) for each register that the operand names as a value, as the base of an address, or in
+/// Calls f(register, isAddress) for each register that the operand uses as a value, as the base of an address, or in
 /// parts. Results are operands, too.
 template <typename F> void forEachNamed(const Function& function, const Operand& o, F&& f) {
   const auto name = [&](RegisterId reg, bool isAddress) {

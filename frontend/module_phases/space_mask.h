@@ -7,12 +7,7 @@
 
 namespace orias::ptx {
 
-/// What a 64-bit value may be. Joins of control flow are unions, so a mask only grows.
-///
-/// A generic address keeps its space under additions of numbers: PTX gives each variable a window, and an access
-/// outside the variable of an address is undefined. The only way to reach another space by arithmetic
-/// is to add the difference of two generic addresses. Differences are therefore tracked, too. A value of 32 bits counts
-/// as a number: no difference of two windows is taken apart into 32 bits, extended again and added.
+/// The possible kinds of a 64-bit value. Joins of control flow are unions, so a mask only grows.
 class SpaceMask {
  public:
   enum Bit : std::uint8_t {
@@ -44,9 +39,9 @@ class SpaceMask {
   constexpr bool isEmpty() const { return bits_ == 0; }
   constexpr bool has(std::uint8_t bits) const { return (bits_ & bits) != 0; }
   constexpr bool isNumber() const { return bits_ == kNumber; }
-  /// Generic addresses of known spaces, and nothing else.
+  /// Whether the value can only be generic addresses of known spaces.
   constexpr bool isAddress() const { return bits_ != 0 && (bits_ & ~kSpaces) == 0; }
-  /// The one space that a generic address lies in; None if there may be several.
+  /// The space that a generic address lies in; None if there may be several.
   constexpr StateSpace space() const {
     switch (bits_) {
     case kGlobal: return StateSpace::Global;
@@ -65,7 +60,7 @@ class SpaceMask {
   std::uint8_t bits_ = 0;
 };
 
-/// Of an addition: an address plus a number is an address; two addresses are invalid.
+/// The mask of a sum: an address plus a number is an address; two addresses are invalid.
 constexpr SpaceMask sumOf(SpaceMask a, SpaceMask b) {
   if (a.isEmpty() || b.isEmpty()) return {};
   if (a.has(SpaceMask::kDifference) || b.has(SpaceMask::kDifference)) return SpaceMask::kDifference;
@@ -78,13 +73,13 @@ constexpr SpaceMask sumOf(SpaceMask a, SpaceMask b) {
   return sum;
 }
 
-/// Of a difference: only a number may be subtracted from an address.
+/// The mask of a difference: only a number may be subtracted from an address.
 constexpr SpaceMask differenceOf(SpaceMask a, SpaceMask b) {
   if (a.isEmpty() || b.isEmpty()) return {};
   return b.isNumber() ? sumOf(a, b) : SpaceMask(SpaceMask::kDifference);
 }
 
-/// Of any other arithmetic.
+/// The mask of any other arithmetic.
 constexpr SpaceMask arithmeticOf(SpaceMask a, SpaceMask b) {
   if (a.isEmpty() || b.isEmpty()) return {};
   if (a.isNumber() && b.isNumber()) return SpaceMask::kNumber;

@@ -11,35 +11,38 @@ namespace orias::ptx {
 
 namespace {
 
-/// The functions that trap, and how many numbers each is passed.
+/// The functions that trap, and the number of their arguments.
 struct Trap {
   std::string_view name;
   unsigned parameters;
 };
 constexpr Trap kOutOfBounds{"access_out_of_physical_bounds", 2}; // column, instruction
-constexpr Trap kUnallocated{"unallocated_columns_access", 3};    // column, what is allocated, instruction
-constexpr Trap kOtherWarp{"current_warp_owner_invalid", 5};      // lane, warp, its first and last lane, is it a store
-constexpr Trap kMisaligned{"invalid_datapath_alignment", 3};     // lane, matrix, whether lane 16 would be right
-constexpr Trap kSparseMismatch{"sparse_mismatch_between_idesc_mod", 2}; // of the descriptor, of the instruction
+constexpr Trap kUnallocated{"unallocated_columns_access", 3};    // column, allocated columns, instruction
+constexpr Trap kOtherWarp{"current_warp_owner_invalid", 5};      // lane, warp, its first and last lane, whether it is a
+                                                                 // store
+constexpr Trap kMisaligned{"invalid_datapath_alignment", 3};     // lane, matrix, whether lane 16 would be correct
+constexpr Trap kSparseMismatch{"sparse_mismatch_between_idesc_mod", 2}; // sparsity of the descriptor, of the
+                                                                        // instruction
 constexpr Trap kPermitGone{"phase_invalid_during_alloc", 1};
 constexpr Trap kBadCount{"allocation_granularity_invalid", 1};
-constexpr Trap kFreesUnallocated{"unallocated_columns_being_dealloced", 2}; // column, what is allocated
-constexpr Trap kFreesOther{"col_being_dealloced_not_returned_by_alloc", 2}; // bit of the group, where allocations begin
+constexpr Trap kFreesUnallocated{"unallocated_columns_being_dealloced", 2}; // column, allocated columns
+constexpr Trap kFreesOther{"col_being_dealloced_not_returned_by_alloc", 2}; // bit of the group, first groups of
+                                                                            // allocations
 
-// Instructions and matrices as the functions number them.
+// The functions' numbers for instructions and matrices.
 enum AccessKind { kLoad, kStore, kCopy, kShift, kProduct, kAllocation, kDeallocation };
 enum MatrixKind { kA, kD, kScaleA, kScaleB, kMetadata };
 
 constexpr std::uint64_t kColumns = 512, kColumnBits = 0xffff, kLaneShift = 16, kGroupShift = 5;
-/// Words of the records: which groups of 32 columns are allocated, with which an allocation begins, and whether the
-/// block has given up its permit.
+/// Words of the records: the allocated groups of 32 columns, the groups that begin an allocation, and whether the CTA
+/// has given up its permit.
 constexpr std::int64_t kAllocated = 0x14, kFirsts = 0x18, kGivenUp = 0x1c;
 
 Operand number(std::uint64_t value) {
   return Operand::integer(value, false);
 }
 
-/// Columns that a load or store reaches, of .16x32bx2 in each half.
+/// Columns that a load or store accesses; for .16x32bx2 those of each half.
 std::uint64_t columnsOfAccess(const Form& form) {
   static constexpr std::array kCounts{Mod::X1, Mod::X2, Mod::X4, Mod::X8, Mod::X16, Mod::X32, Mod::X64, Mod::X128};
   std::uint64_t columns = 1;
@@ -139,7 +142,7 @@ class GuardWriter {
     return made(Type::B32, "ld", {"shared", std::string(type)}, {Operand::address(at.registerId(), place)});
   }
 
-  /// Calls the function where `wrong` is true, and the instruction is executed.
+  /// Calls the function if `wrong` is true and the instruction executes.
   void trapIf(Operand wrong, const Trap& trap, std::initializer_list<Operand> arguments) {
     if (like_.guard != RegisterId::None) {
       const Operand guard = Operand::reg(like_.guard);
@@ -196,7 +199,7 @@ class GuardWriter {
     trapIf(either(isFirst, compared("ge", last, number(kColumns))), kOutOfBounds, {which, number(kind)});
   }
 
-  /// The lowest column of groups that are missing, not below `column`. Without a missing group it is of no use.
+  /// The lowest missing column that is not below `column`. Meaningless if no group is missing.
   Operand firstMissing(const Operand& missing, const Operand& column) {
     const Operand group = word("clz", "b32", {word("brev", "b32", {missing})});
     return word("max", "u32", {word("shl", "b32", {group, number(kGroupShift)}), column});
@@ -206,7 +209,7 @@ class GuardWriter {
     return word("and", "b32", {bits, word("not", "b32", {others})});
   }
 
-  /// `count` bits from `first` on.
+  /// A mask of `count` bits starting at `first`.
   Operand groupBits(const Operand& first, const Operand& count) {
     const Operand above = word("shl", "b32", {number(0xffffffff), count});
     return word("shl", "b32", {word("not", "b32", {above}), first});
@@ -218,7 +221,7 @@ class GuardWriter {
                                                       : sum(columns, number(~std::uint64_t{0})),
                   last = sum(column, more);
     checkBounds(column, last, kind);
-    // From here on they are inside.
+    // From here on the columns are within bounds.
     const Operand first = word("shr", "u32", {column, number(kGroupShift)}),
                   behind = sum(word("shr", "s32", {last, number(kGroupShift)}), number(1)),
                   bits = groupBits(first, word("sub", "u32", {behind, first})), allocated = record(kAllocated),
@@ -226,7 +229,7 @@ class GuardWriter {
     trapIf(compared("ne", missing, number(0)), kUnallocated, {firstMissing(missing, column), allocated, number(kind)});
   }
 
-  /// A warp reaches the 32 lanes that its number in the block says, modulo 4.
+  /// A warp can access the 32 lanes given by its number in the CTA modulo 4.
   void checkAccess(const Form& form, const Operand& operand, AccessKind kind) {
     const Operand address = addressOf(operand);
     checkColumns(address, number(columnsOfAccess(form)), kind);
@@ -245,7 +248,7 @@ class GuardWriter {
            {lane, warp, first, sum(first, number(kLastLane)), number(kind == kStore ? 1 : 0)});
   }
 
-  /// Each matrix begins in the first lane; where it has half as many rows as lanes, perhaps in lane 16 of each 32.
+  /// Each matrix begins in lane 0. A matrix with half as many rows as lanes may also begin in lane 16 of each 32.
   void checkAlignment(const Form& form, const Operand& address, const Operand& descriptor, MatrixKind matrix) {
     constexpr std::uint64_t kLaneBits = 0x1f, kHalf = 16;
     const Operand lane = bitsOf(address, kLaneShift, kLaneBits), isOther = compared("ne", lane, number(0));
@@ -315,7 +318,7 @@ class GuardWriter {
   const FormTable& forms_;
   PtxEditor& editor_;
   const std::uint32_t records_;
-  std::uint32_t at_ = 0; ///< the statement that is being checked
+  std::uint32_t at_ = 0; ///< the statement being checked
   Instruction like_;     ///< its instruction
 };
 

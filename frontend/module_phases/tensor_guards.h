@@ -7,19 +7,21 @@
 
 namespace orias::ptx {
 
-/// Checks of accesses to tensor memory (--g-tensor-memory-access-check), as ptxas 13.0 makes them (observed): in front
-/// of each tcgen05 instruction, code that calls a function which traps if
+/// Checks of accesses to tensor memory (--g-tensor-memory-access-check), as in ptxas 13.0 (observed). Inserts code
+/// before each tcgen05 instruction that calls a trapping function if
 /// - columns lie outside of tensor memory, or are not allocated,
 /// - a warp loads or stores lanes of another one,
-/// - a matrix of tcgen05.mma begins in a lane where it must not, or the descriptor says other than the instruction
-///   whether A is sparse,
-/// - tcgen05.alloc wants a number of columns that there is not, or the permit was given up; tcgen05.dealloc gives back
-///   what tcgen05.alloc did not return.
-/// The functions, and what they are passed, are those of ptxas; debuggers show their names. For .16x32bx2 the columns
-/// of the first half are checked only, as there.
+/// - a matrix of tcgen05.mma begins in a lane where it must not, or the descriptor and the instruction disagree on
+/// whether
+///   A is sparse,
+/// - tcgen05.alloc requests an invalid number of columns, or the permit was given up; tcgen05.dealloc frees columns
+/// that
+///   tcgen05.alloc did not return.
+/// The functions and their arguments are those of ptxas; debuggers show their names. As in ptxas, only the columns of
+/// the first half are checked for .16x32bx2.
 ///
-/// `records`: where in a block's shared memory the system keeps the words that say what is allocated. Returns whether
-/// there was anything to check.
+/// `records`: address of the system's allocation records in the CTA's shared memory. Returns whether there was anything
+/// to check.
 bool guardTensorMemory(Module& module, const FormTable& forms, std::uint32_t records);
 
 } // namespace orias::ptx

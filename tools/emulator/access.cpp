@@ -27,7 +27,7 @@ bool isInWindow(std::uint64_t address, std::uint64_t window, std::uint64_t bytes
   return address >= window && address - window < bytes;
 }
 
-/// A loaded value of 1 or 2 bytes as a register holds it.
+/// A loaded value of 1 or 2 bytes, extended to a register.
 std::uint32_t extended(std::uint32_t value, unsigned bytes, bool isSigned) {
   if (!isSigned || bytes >= 4) return value;
   return bytes == 1 ? static_cast<std::uint32_t>(static_cast<std::int8_t>(value))
@@ -78,7 +78,7 @@ std::uint64_t Machine::addressOf(const Operation& op, unsigned lane) const {
 
 namespace {
 
-/// Which space a generic address is in; the address becomes that of the space.
+/// Returns the space of a generic address, and converts the address to that space.
 Space resolveGeneric(std::uint64_t& address) {
   if (isInWindow(address, kSharedWindow, kClusterWindowBytes)) {
     address -= kSharedWindow;
@@ -237,7 +237,7 @@ void Machine::countAccess(const Operation& op, std::uint32_t lanes) {
   const bool isAtomic = row.has(isa::Flag::Atomic);
   if (op.base < 0 || (!isAtomic && !row.has(isa::Flag::Load) && !row.has(isa::Flag::Store))) return;
   unsigned size = op.size != 0 ? op.size : 4;
-  // Each lane names a row of a matrix.
+  // Each lane provides the address of a matrix row.
   if (op.inst.op == Op::LDSM || op.inst.op == Op::STSM) {
     size = kMaxAccess;
     lanes &= ~std::uint32_t{0} >> (32 - (8u << isa::getMod(op.inst, isa::Mod::Size)));
@@ -257,7 +257,7 @@ void Machine::countAccess(const Operation& op, std::uint32_t lanes) {
 }
 
 void Machine::load(const Operation& op, std::uint32_t lanes) {
-  if ((op.inst.op == Op::LDG || op.inst.op == Op::LDG_INDEXED) && op.firstWrite[0] >= 0) // what it means is not known
+  if ((op.inst.op == Op::LDG || op.inst.op == Op::LDG_INDEXED) && op.firstWrite[0] >= 0) // its meaning is not known
     return stop("unsupported", "a load with a predicate result");
   const Space space = spaceOf(op.inst.op);
   // A load whose predicate is false gives zero.
@@ -291,7 +291,7 @@ void Machine::storeMemory(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// 256 bits: the words of one group of four registers, then those of the other.
+/// 256 bits: the words of one group of four registers, followed by those of the other.
 void Machine::loadWide(const Operation& op, std::uint32_t lanes) {
   const int high = isa::desc(op.inst.op).slotIndex("Rd2"), mask = isa::desc(op.inst.op).slotIndex("mask");
   if (op.inst.operands[static_cast<unsigned>(mask)].imm != 0xff)
@@ -328,7 +328,7 @@ void Machine::storeWide(const Operation& op, std::uint32_t lanes) {
 }
 
 /// An offset in a bank is printed as a signed 16-bit number, but c[3][-0x63c0] is 40,000 bytes into the bank (observed:
-/// what ptxas makes of a load there). With a register, ptxas adds 0x10000 to that.
+/// ptxas' code for a load from there). With a register, ptxas adds 0x10000 to the register.
 constexpr std::int64_t kBankMask = 0xffff;
 
 /// LDC: c[bank][Ra + offset].
@@ -371,13 +371,13 @@ void Machine::loadConstantUniform(const Operation& op, std::uint32_t) {
   }
 }
 
-/// LDSM: lane 8 m + r gives the address of row r of matrix m; lane l gets elements 2 (l % 4) and the next of row l / 4
-/// of each, or of its transpose.
+/// LDSM: lane 8 m + r gives the address of row r of matrix m. Lane l gets elements 2 (l % 4) and the next of row l / 4
+/// of each matrix, or of its transpose.
 void Machine::loadMatrix(const Operation& op, std::uint32_t lanes) {
   if (lanes != ~0u) return stop("unsupported", "LDSM with inactive lanes");
   const unsigned matrices = 1u << isa::getMod(op.inst, isa::Mod::Size);
   const bool isTransposed = isa::getMod(op.inst, isa::Mod::Sub) != 0;
-  // All of them before the first result, which may go to the addresses' register.
+  // All rows are read before the first result is written, because a result may overwrite the address register.
   std::uint16_t all[4][8][8];
   for (unsigned row = 0; row < 8 * matrices; ++row)
     if (!readMemory(Space::Shared, addressOf(op, row), row, std::as_writable_bytes(std::span(all[row / 8][row % 8]))))
@@ -412,7 +412,7 @@ void Machine::storeMatrix(const Operation& op, std::uint32_t lanes) {
 
 namespace {
 
-/// Sixteen bytes, made of as many numbers of fewer bits that stand without gaps at the start.
+/// Expands packed numbers of `bits` bits at the start of the row to sixteen bytes.
 void expand(std::array<std::uint8_t, 16>& row, unsigned bits) {
   const auto packed = row;
   for (unsigned k = 0; k < row.size(); ++k) {
@@ -422,8 +422,8 @@ void expand(std::array<std::uint8_t, 16>& row, unsigned bits) {
   }
 }
 
-/// The lane that gives the address of the row where a lane finds byte `byte` of its register `k` of transposed matrices
-/// of 16 x 16 bytes, and of 16 x 8 (CUTLASS' copy_traits_sm100: SM100_U8x16_LDSM_T, SM100_U8x16_STSM_T).
+/// The lane whose address is that of the row with byte `byte` of register `k`, for transposed matrices of 16 x 16
+/// bytes, and of 16 x 8 (CUTLASS' copy_traits_sm100: SM100_U8x16_LDSM_T, SM100_U8x16_STSM_T).
 unsigned loadedRow(unsigned lane, unsigned k, unsigned byte) {
   return lane % 4 * 4 + byte % 2 + k % 2 * 2 + k / 2 * 16;
 }
@@ -433,8 +433,8 @@ unsigned storedRow(unsigned lane, unsigned k, unsigned byte) {
 
 } // namespace
 
-/// LDSM of bytes: rows of 16 bytes; lane l gets four neighbours of row l / 4 of each matrix, or of two rows the columns
-/// l / 4 and 8 behind it.
+/// LDSM of bytes: rows of 16 bytes. Lane l gets four neighbors of row l / 4 of each matrix, or columns l / 4 and l / 4
+/// + 8 of two rows.
 void Machine::loadByteMatrix(const Operation& op, std::uint32_t lanes) {
   if (lanes != ~0u) return stop("unsupported", "LDSM with inactive lanes");
   enum { FourBits = 5, SixBits = 6, Transposed = 4 };
@@ -471,7 +471,7 @@ void Machine::storeByteMatrix(const Operation& op, std::uint32_t lanes) {
     if (!writeMemory(Space::Shared, addressOf(op, row), row, std::as_bytes(std::span(rows[row])))) return;
 }
 
-/// QSPC: is the generic address in the space that the modifier names?
+/// QSPC: tests whether the generic address is in the space of the modifier.
 void Machine::whichSpace(const Operation& op, std::uint32_t lanes) {
   enum { Global, Local, Shared, Distributed };
   const unsigned asked = isa::getMod(op.inst, isa::Mod::Sub);

@@ -9,19 +9,20 @@
 
 namespace orias::emu {
 
-/// Shared: of the CTA itself. Cluster: of any CTA of the cluster, whose rank is the top byte of the address.
+/// Shared: of the CTA itself. Cluster: of any CTA of the cluster; the top byte of the address is its rank.
 enum class Space : std::uint8_t { Generic, Global, Shared, Local, Constant, Cluster };
 
-/// Addresses of shared memory: below this bit the place in the CTA's, from it on the CTA's rank.
+/// In addresses of shared memory, the bits below this one are the offset in the CTA's memory, the others the CTA's
+/// rank.
 inline constexpr unsigned kRankBit = 24;
 inline std::uint64_t inRank(std::uint32_t rank, std::uint64_t address) {
   return std::uint64_t{rank} << kRankBit | (address & ((1u << kRankBit) - 1));
 }
 
-/// Shared memory of a CTA, or local memory of a thread: one run of bytes at a 32-bit address.
+/// Shared memory of a CTA, or local memory of a thread: contiguous bytes at a 32-bit address.
 class FlatMemory {
  public:
-  /// Zero bytes; uninitialised when tracking.
+  /// Fills the memory with zeros; when tracking, it counts as uninitialized.
   void reset(std::uint32_t base, std::uint32_t size, bool track) {
     base_ = base;
     bytes_.assign(size, std::byte{0});

@@ -1,6 +1,5 @@
-// LDGSTS: copies from global to shared memory beside the warp. A copy is read when it is issued and written when the
-// lane waits for its group, the latest moment that the machine may choose: a program that forgets to wait finds the old
-// bytes.
+// LDGSTS: asynchronous copies from global to shared memory. A copy is read when it is issued and written when the lane
+// waits for its group, the latest time that the hardware may choose. So a program without the wait reads the old bytes.
 
 #include "encoder/isa/desc.h"
 #include "tools/emulator/machine.h"
@@ -10,8 +9,8 @@
 
 namespace orias::emu {
 
-/// Under a false predicate zeros are written. With ZFILL the source need not be aligned: as many bytes as it lies
-/// behind an aligned address are zeros, at the end.
+/// A false predicate writes zeros. With ZFILL the source need not be aligned: its offset from an aligned address is the
+/// number of zeros at the end.
 void Machine::copyToShared(const Operation& op, std::uint32_t lanes) {
   const isa::InstrDesc& row = isa::desc(op.inst.op);
   const int to = row.slotIndex("Rs"), toOffset = row.slotIndex("sharedOffset"), from = row.slotIndex("Ra");
@@ -36,7 +35,7 @@ void Machine::copyToShared(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// LDGDEPBAR: what was issued since the last one is a group, which the scoreboard counts.
+/// LDGDEPBAR: the copies since the last one form a group, which the scoreboard counts.
 void Machine::endCopyGroup(const Operation& op, std::uint32_t lanes) {
   Warp& w = warp();
   w.copyScoreboard = op.inst.control.writeBarrier;
@@ -44,8 +43,8 @@ void Machine::endCopyGroup(const Operation& op, std::uint32_t lanes) {
     ++w.copyGroups[static_cast<unsigned>(std::countr_zero(rest))];
 }
 
-/// DEPBAR.LE: all but the newest groups are there; DEPBAR: all are, if their scoreboard is listed. Other scoreboards
-/// than that of the groups are Timing's affair. The next instruction does not wait for them if it issues too early.
+/// DEPBAR.LE: waits until at most the given number of groups is in flight. DEPBAR: waits for all groups if their
+/// scoreboard is listed. Timing handles other scoreboards. The next instruction does not wait if it issues too early.
 void Machine::waitForCopies(const Operation& op, std::uint32_t lanes) {
   const isa::InstrDesc& row = isa::desc(op.inst.op);
   const auto immediate = [&](isa::SlotKey slot) {
@@ -73,7 +72,7 @@ void Machine::finishCopies(std::uint32_t lanes, std::uint32_t newestGroups) {
   std::erase_if(w.copies, isWaitedFor);
 }
 
-/// Copies that a lane leaves behind are done when it exits, so that they are looked at.
+/// Copies that a lane has not waited for are completed when it exits, so that they are checked.
 void Machine::abandonCopies(std::uint32_t lanes) {
   if (warp().copies.empty()) return;
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1)

@@ -1,4 +1,4 @@
-// Atomic operations. Lanes take their turns in rising order, which is one of the orders that the hardware may choose.
+// Atomic operations. Lanes execute in ascending order, which is one of the orders that the hardware may choose.
 
 #include "tools/emulator/machine.h"
 
@@ -43,7 +43,7 @@ FloatType floatTypeOf(AtomFloat type) {
   case AtomFloat::F32x2: return {Format::F32, 32, 8, false};
   case AtomFloat::F32x4: return {Format::F32, 32, 16, false};
   case AtomFloat::F64: return {Format::F64, 64, 8, false};
-  default: return {Format::F32, 32, 4, false}; // bytes are of LDGMC only
+  default: return {Format::F32, 32, 4, false}; // bytes exist only in LDGMC
   }
 }
 
@@ -84,9 +84,10 @@ ieee::Bits reduced(AtomOp op, const FloatType& type, ieee::Bits old, ieee::Bits 
   return type.flushes ? ieee::flush(type.format, result) : result;
 }
 
-/// Generic atomics do what the memory can do by itself and answer with a predicate that says whether they did: shared
-/// memory has no sums of 64 bits or of floats, local memory only those of 32 bits. The shared memory of another CTA has
-/// all but those of floats, as far as ptxas' code tells: only for those it has a way behind QSPC.D.
+/// Generic atomics perform the operations that the memory itself supports, and return a predicate that tells whether
+/// they did. Shared memory has no 64-bit or floating-point additions, local memory has only 32-bit operations. The
+/// shared memory of another CTA supports all but floating-point operations, judging by ptxas' code, which has a path
+/// after QSPC.D only for those.
 bool Machine::canDoAtomic(Space space, std::uint64_t address, bool isInSharedMemory, bool isFloat,
                           unsigned bytes) const {
   if (space != Space::Generic || (bytes == 4 && isInSharedMemory)) return true;
@@ -124,7 +125,7 @@ void Machine::atomic(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// Compare and swap. CAST answers 1 where it swapped, instead of the old value; on sm_100 in a predicate.
+/// Compare and swap. CAST returns 1 if it swapped, instead of the old value; on sm_100 in a predicate.
 void Machine::atomicSwap(const Operation& op, std::uint32_t lanes) {
   enum { Cas, Cast, Unknown, CastSpin };
   const Space space = spaceOf(op.inst.op);
@@ -185,7 +186,7 @@ void Machine::atomicFloat(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// ATOMS.POPC.INC: one more for each lane that comes.
+/// ATOMS.POPC.INC: adds one for each active lane.
 void Machine::atomicCount(const Operation& op, std::uint32_t lanes) {
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));

@@ -30,7 +30,7 @@ void TraceRecorder::access(unsigned warp, std::uint64_t service, std::uint64_t c
 
 void TraceRecorder::meet(std::span<const unsigned> warps) {
   if (isFull_) return;
-  // Warps come in the order of their numbers.
+  // The warps are sorted by number.
   for (std::size_t i = 0; i < warps.size();) {
     BlockTrace& block = blocks_[first_ + warps[i] / warpsOfEach_];
     const std::size_t begin = i;

@@ -1,6 +1,6 @@
-// Copies that a unit of their own makes: bulk copies and reductions (UBLKCP, UBLKRED), from uniform registers, once for
-// all lanes; and stores and reductions of single values of which a barrier hears (STAS, REDAS). All are done at once.
-// Where they go to, and the barrier, lie in the shared memory of any CTA of the cluster.
+// Copies by the copy unit: bulk copies and reductions (UBLKCP, UBLKRED), from uniform registers, once for all lanes;
+// and stores and reductions of single values that signal a barrier (STAS, REDAS). All complete immediately. The
+// destination and the barrier may be in the shared memory of any CTA of the cluster.
 
 #include "tools/emulator/machine.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint32_t kUnit = 16;
 
-/// How COPY_TYPE of the instruction table counts.
+/// The values of COPY_TYPE in the instruction table.
 enum class CopyType : std::uint8_t { U32, S32, U64, S64, F16, F32, F64 = 7, BF16 };
 
 unsigned bytesOf(CopyType type) {
@@ -36,7 +36,7 @@ unsigned bytesOf(CopyType type) {
 std::uint64_t combined(isa::AtomOp op, CopyType type, std::uint64_t old, std::uint64_t value) {
   using ieee::Format;
   const unsigned bytes = bytesOf(type);
-  // Subnormals are kept, other than by atomics (observed on an H100).
+  // Unlike in atomics, subnormals are kept (observed on an H100).
   const auto floats = [&](Format format) {
     return reduced(op, FloatType{format, bytes * 8, bytes, false}, old, value);
   };
@@ -53,7 +53,7 @@ std::uint64_t combined(isa::AtomOp op, CopyType type, std::uint64_t old, std::ui
   return reduced(op, isa::AtomType::U32, old, value);
 }
 
-/// `bytes` become what a reduction of them makes of `old`.
+/// Replaces `bytes` by their reduction with `old`.
 void combine(isa::AtomOp op, CopyType type, const std::byte (&old)[kUnit], std::byte (&bytes)[kUnit]) {
   for (unsigned at = 0; at < kUnit; at += bytesOf(type)) {
     std::uint64_t a = 0, b = 0;
@@ -97,7 +97,7 @@ void Machine::copyBulk(const Operation& op, std::uint32_t lanes) {
   const std::uint64_t toAddress = toGlobal ? value64(op, to, lane) : word(op, to, 0, lane);
   const std::uint64_t fromAddress = source == Space::Global ? value64(op, from, lane) : word(op, from, 0, lane);
   const std::uint64_t barrier = toGlobal ? 0 : word(op, to, 1, lane);
-  // Units below, and the CTAs that get a copy above.
+  // The lower part is the size in units, the upper part the mask of CTAs that get a copy.
   const std::uint32_t size = word(op, row.slotIndex("URc"), 0, lane);
   const std::uint32_t units = size & 0xffff, ctas = size >> 16;
   const bool isMulticast = op.inst.op == Op::UBLKCP_S_G && isa::getMod(op.inst, isa::Mod::Sub2) != 0;
@@ -111,7 +111,7 @@ void Machine::copyBulk(const Operation& op, std::uint32_t lanes) {
         combine(isa::modAs<isa::AtomOp>(op.inst, isa::Mod::AtomOp),
                 static_cast<CopyType>(isa::getMod(op.inst, isa::Mod::AtomType)), old, bytes);
       }
-      if (isMasked) { // then the mask stands where the CTAs do
+      if (isMasked) { // the mask of bytes replaces the mask of CTAs
         for (unsigned b = 0; b < kUnit; ++b)
           if ((ctas >> b & 1) != 0) writeMemory(target, where + k * kUnit + b, lane, std::span(bytes).subspan(b, 1));
         continue;
@@ -124,7 +124,7 @@ void Machine::copyBulk(const Operation& op, std::uint32_t lanes) {
     if (!toGlobal) bytesCame(barrier, lane, units * kUnit);
     return;
   }
-  // The same places in each CTA.
+  // The same offsets in each CTA.
   for (const std::uint32_t rank : multicastRanks(ctas)) {
     if (stopped_) return;
     copyTo(inRank(rank, toAddress));
@@ -143,7 +143,7 @@ void Machine::clearShared(const Operation& op, std::uint32_t lanes) {
     writeMemory(Space::Cluster, to + k * kZeros.size(), lane, kZeros);
 }
 
-/// USTGR, UREDGR: one access of global memory, by whoever is here.
+/// USTGR, UREDGR: one access of global memory for all active lanes.
 void Machine::storeUniform(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0) return;
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
@@ -169,7 +169,7 @@ void Machine::storeUniform(const Operation& op, std::uint32_t lanes) {
   writeMemory(Space::Global, address, lane, std::as_bytes(std::span(&value, 1)).first(bytes));
 }
 
-/// The answer is that there is no further block: launches here do not take work from blocks that have not begun.
+/// The answer is always that there is no further block: launches here do not take work from blocks that have not begun.
 void Machine::askForWork(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0) return;
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
@@ -186,7 +186,7 @@ void Machine::askForWork(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// The address pair: where to, and the barrier.
+/// The address pair: the destination and the barrier.
 void Machine::storeRemote(const Operation& op, std::uint32_t lanes) {
   const bool isReduction = op.inst.op == Op::REDAS;
   const auto kind = isa::modAs<isa::AtomOp>(op.inst, isa::Mod::AtomOp);

@@ -24,10 +24,10 @@ void put64(std::vector<std::byte>& bank, std::size_t offset, std::uint64_t value
   put32(bank, offset + 4, static_cast<std::uint32_t>(value >> 32));
 }
 
-/// Whoever adds it to an address reaches no memory.
+/// Adding it to an address gives an invalid address.
 constexpr std::uint64_t kMemoryDescriptor = 0x0010'0000'0000'0000;
 
-/// Programs divide by it and cut off what is behind the point, so that it must not be too small.
+/// Programs multiply by this reciprocal and truncate, so it must not be too small.
 float notBelowReciprocal(std::uint32_t value) {
   const float nearest = 1.0f / static_cast<float>(value);
   return static_cast<double>(nearest) * value < 1 ? std::nextafter(nearest, 1.0f) : nearest;
@@ -36,7 +36,7 @@ float notBelowReciprocal(std::uint32_t value) {
 } // namespace
 
 std::uint32_t sharedBytes(const Program& program, const launch::Launch& launch) {
-  // Nothing is rounded: the cubin has to say where the dynamic part begins.
+  // No rounding: the cubin must specify where the dynamic part begins.
   return program.target->sharedBase() + program.staticShared + launch.dynamicShared;
 }
 
@@ -51,7 +51,7 @@ Constants::Constants(const Program& program, launch::Device& device, const launc
     if (v.isConstant) {
       bank3.resize(std::max<std::size_t>(bank3.size(), v.offset + v.size));
       std::copy(bytes.begin(), bytes.end(), bank3.begin() + static_cast<std::ptrdiff_t>(v.offset));
-    } else if (v.size != 0 && device.level == 0) { // a parent's variables are there
+    } else if (v.size != 0 && device.level == 0) { // the variables of the parent grid already exist
       const std::uint64_t address = device.variable(v.name)->address;
       std::copy(bytes.begin(), bytes.end(), device.global.at(address, v.size));
       device.global.initialise(address, v.size);
@@ -87,11 +87,11 @@ std::uint64_t Constants::valueOf(const Relocation& relocation) const {
   if (const launch::Allocation* found = device_.variable(relocation.symbol)) return plus(found->address);
   for (const Variable& v : program_.variables)
     if (v.isConstant && v.name == relocation.symbol) return plus(kConstantWindow + v.offset);
-  // In the initial value of a variable: as the code would have it, but for the mark of older chips. Launches need not
-  // have what no code names.
+  // In the initial value of a variable: as in code, but without the mark of older chips. A launch need not have objects
+  // that no code uses.
   if (const auto kind = program_.handleKinds.find(relocation.symbol); kind != program_.handleKinds.end())
     return plus(std::uint64_t{kind->second} << 32 | device_.findHandle(relocation.symbol).value_or(0));
-  // A function of the driver, or nothing: known by the first place that names it.
+  // A function of the driver, or an unknown symbol: identified by its first entry in the table.
   for (std::size_t i = 0; i < program_.addressTable.size(); ++i)
     if (program_.addressTable[i].symbol == relocation.symbol) return plus(kDriverFunctions + i * kDriverFunctionBytes);
   return plus(kDriverFunctions + program_.addressTable.size() * kDriverFunctionBytes);
@@ -105,8 +105,7 @@ void Constants::apply(std::vector<std::byte>& bytes, const std::vector<Relocatio
   }
 }
 
-/// Bank 0: what the driver tells a kernel (places: isa::ConstantBank), then its
-/// parameters.
+/// Bank 0: the driver's values for a kernel (offsets: isa::ConstantBank), then the parameters.
 void Constants::fillSystemBank(const Program& program, const launch::Clusters& clusters) {
   const isa::Target& target = *program.target;
   const launch::Launch& launch = device_.launch;
@@ -126,7 +125,7 @@ void Constants::fillSystemBank(const Program& program, const launch::Clusters& c
   put32(bank, at.stackPointer, kLocalTop);
   put32(bank, at.dynamicSharedSize, launch.dynamicShared);
   if (const auto descriptor = target.globalDescriptorOffset()) put64(bank, *descriptor, kMemoryDescriptor);
-  // Nothing lies in the window of parameters, but addresses are compared with its ends.
+  // The window of parameters is empty, but addresses are compared with its bounds.
   put64(bank, at.paramWindow, kParameterWindow);
   if (target.has(isa::Capability::ParamWindowStart))
     put64(bank, at.paramEnd, kParameterWindow);
@@ -154,7 +153,7 @@ void Constants::fillSystemBank(const Program& program, const launch::Clusters& c
   const std::vector<std::byte> parameters = device_.parameterBytes(program.parameters);
   bank.insert(bank.end(), parameters.begin(), parameters.end());
   for (const Program::HandleWord& word : program.handles) {
-    // Linkers make words of what nobody reads, too; for what the launch does not have there is no handle.
+    // Linkers also create words for unused objects. An object that the launch does not have has no handle.
     const auto handle = static_cast<std::uint32_t>(word.argument ? device_.handleArgument(*word.argument)
                                                                  : device_.findHandle(word.name).value_or(0));
     // A sampler may share its word with a texture.
@@ -168,7 +167,7 @@ void Constants::fillSystemBank(const Program& program, const launch::Clusters& c
 
 std::optional<std::uint64_t> Constants::read(unsigned number, std::int64_t offset, unsigned bytes) const {
   const std::vector<std::byte>& bank = banks_[number];
-  // The last word of a bank may be read whole.
+  // The last word of a bank may be read as a whole.
   const std::size_t size = (bank.size() + 7) / 8 * 8;
   if (offset < 0 || static_cast<std::uint64_t>(offset) + bytes > size || offset % bytes != 0) return std::nullopt;
   std::uint64_t value = 0;

@@ -1,5 +1,5 @@
-// Barriers of the CTA and of the cluster. A warp has arrived when all of its lanes have that have not exited; it counts
-// as 32 threads then, as the manual of PTX says.
+// Barriers of the CTA and of the cluster. A warp has arrived when all of its lanes that have not exited have arrived.
+// It then counts as 32 threads, as the PTX manual specifies.
 
 #include "tools/emulator/machine.h"
 
@@ -131,7 +131,7 @@ void Machine::arriveAtCluster(const Operation&, std::uint32_t lanes) {
   checkClusterBarrier();
 }
 
-/// Ends the phase when all warps of the cluster have arrived. Those that have exited need not.
+/// Ends the phase when all warps of the cluster that have not exited have arrived.
 void Machine::checkClusterBarrier() {
   ClusterBarrier& barrier = clusterBarrier_;
   bool isOver = true, someArrived = false;
@@ -159,14 +159,14 @@ void Machine::checkClusterBarrier() {
         ++p.pc;
         if (waited.empty() || waited.back() != w->number) waited.push_back(w->number);
       }
-  // A warp may come to wait when the phase is over: what arrived stays there.
+  // A warp may start to wait after the phase has ended: its arrival is recorded.
   if (options_.racecheck)
     for (const unsigned w : waited)
       races_.leave(w, RaceCheck::kCluster);
   if (figures_) figures_->meet(waited);
 }
 
-/// UCGABAR_WAIT: for the phase in which the warp arrived to be over.
+/// UCGABAR_WAIT: waits for the end of the phase in which the warp arrived.
 void Machine::waitForCluster(const Operation&, std::uint32_t lanes) {
   if (lanes != 0 && !warp().clusterPhase)
     return stop("memcheck", "waits at the cluster barrier before the warp has arrived");
@@ -180,7 +180,7 @@ void Machine::waitForCluster(const Operation&, std::uint32_t lanes) {
   if (others != 0) path().pc = pc + 1;
 }
 
-/// B2R.RESULT: of the last BAR.RED of the warp.
+/// B2R.RESULT: the result of the last BAR.RED of the warp.
 void Machine::barrierResult(const Operation& op, std::uint32_t lanes) {
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));

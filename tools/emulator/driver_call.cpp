@@ -1,4 +1,4 @@
-// Calls of functions that the driver provides.
+// Calls of driver functions.
 
 #include "tools/emulator/emulator.h"
 #include "tools/emulator/machine.h"
@@ -105,7 +105,7 @@ void Machine::callDriverAt(std::uint64_t address, std::uint32_t lanes) {
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const auto reg = [&](unsigned r) -> std::uint32_t& { return warp().row(r)[lane]; };
-    // Behind the registers, arguments lie at the stack pointer.
+    // Arguments that do not fit in registers are at the stack pointer.
     const auto argument = [&](unsigned at) -> std::uint32_t {
       if (kFirst + at <= kLast) return reg(kFirst + at);
       constexpr unsigned kStackPointer = 1;
@@ -123,7 +123,7 @@ void Machine::callDriverAt(std::uint64_t address, std::uint32_t lanes) {
       for (unsigned w = 0; w < function->result / 4; ++w)
         results.push_back(static_cast<std::uint32_t>(value >> 32 * w));
     }
-    // What a callee need not keep: whoever relies on it shall see.
+    // Clobbers the registers that a callee need not preserve, so that code which relies on them fails.
     constexpr std::uint32_t kSpoilt = 0xbadca11;
     for (unsigned r : {0u, 3u, 20u, 21u})
       reg(r) = kSpoilt;

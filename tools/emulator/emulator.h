@@ -5,11 +5,11 @@
 
 namespace orias::emu {
 
-/// Runs a launch: grid, block and arguments come from `device`, whose buffers are written. Module variables are
-/// allocated in Device::global under their names unless they are there already. What goes wrong is in the result;
-/// throws orias::Error for a launch that does not fit the program (arguments, too large a block), and for
-/// RunOptions::timing with Ori, which has no control words. Stats: instructions by pipe, and how often warps were
-/// divided.
+/// Runs a launch. Grid, block and arguments come from `device`, whose buffers are written. Module variables are
+/// allocated in Device::global under their names unless they already exist. Failures of the program are in the result.
+/// Throws orias::Error for a launch that does not match the program (arguments, too large a block), and for
+/// RunOptions::timing with Ori, which has no control words. Stats: instructions by pipe, and the number of warp
+/// divergences.
 launch::RunResult run(const Program& program, launch::Device& device, const launch::RunOptions& options = {});
 
 } // namespace orias::emu

@@ -13,13 +13,13 @@ namespace orias::emu {
 namespace {
 
 constexpr unsigned kBanks = 32, kSectorBytes = 32;
-constexpr unsigned kCacheBytes = 128; ///< that the first cache gives in a cycle
+constexpr unsigned kCacheBytes = 128; ///< bandwidth of the first cache per cycle
 
 constexpr std::array<const char*, 12> kPipeNames = {"other", "alu", "fma", "fp64", "fp16",    "mma",
                                                     "xu",    "lsu", "tex", "cbu",  "uniform", "adu"};
 
-/// Passes through shared memory that lanes of 4 bytes need: each bank gives one word in a pass. Wider accesses go in
-/// groups of lanes that ask for 128 bytes together.
+/// Passes through shared memory for accesses of 4 bytes per lane: each bank gives one word per pass. Wider accesses are
+/// split into groups of lanes that together access 128 bytes.
 unsigned wavefronts(unsigned size, std::uint32_t lanes, const std::array<std::uint64_t, 32>& addresses,
                     unsigned& ideal) {
   const unsigned words = std::max(size / 4, 1u), group = 32 / words;
@@ -48,15 +48,15 @@ unsigned wavefronts(unsigned size, std::uint32_t lanes, const std::array<std::ui
 unsigned sectors(std::uint32_t lanes, const std::array<std::uint64_t, 32>& addresses) {
   std::array<std::uint64_t, 32> seen;
   std::size_t count = 0;
-  for (; lanes != 0; lanes &= lanes - 1) // accesses are aligned: none lies in two sectors
+  for (; lanes != 0; lanes &= lanes - 1) // accesses are aligned, so none spans two sectors
     seen[count++] = addresses[static_cast<std::size_t>(std::countr_zero(lanes))] / kSectorBytes;
   std::sort(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(count));
   return static_cast<unsigned>(std::unique(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(count)) -
                                seen.begin());
 }
 
-/// The cycles that an access to local memory takes. Neighbouring words of it belong to neighbouring lanes, so that the
-/// same word of all lanes is one line.
+/// The cycles of an access to local memory. Consecutive words belong to consecutive lanes, so the same word of all
+/// lanes is one line.
 unsigned localLines(unsigned size, std::uint32_t lanes, const std::array<std::uint64_t, 32>& addresses) {
   std::array<std::uint64_t, 32> seen;
   std::size_t count = 0;
@@ -104,7 +104,7 @@ void Figures::issue(unsigned warp, std::uint32_t at, std::uint32_t live, std::ui
   if (isIdle) traces_->access(warp, 0, 0);
 }
 
-/// The warp waits for its scoreboards, issues, and may go on after its stall count.
+/// The warp waits for its scoreboards, issues, and may issue again after its stall count.
 void Figures::advance(WarpClock& clock, Scheduler& scheduler, const IssueCost& cost,
                       launch::InstructionProfile* profile) {
   const std::uint64_t start = clock.readyAt(cost);
@@ -136,7 +136,7 @@ void Figures::access(unsigned warp, Space space, unsigned size, std::uint32_t la
     traces_->access(warp, service, isShared ? parts - ideal : 0);
   }
   if (space != Space::Shared || parts <= ideal || program_.isOri) return;
-  // Further passes keep the unit busy, and the result comes later.
+  // Additional passes occupy the unit and delay the result.
   clocks_[warp].delayResult(parts - ideal);
   schedulerOf(warp).busy[static_cast<std::size_t>(isa::Pipe::Lsu)] += parts - ideal;
 }
@@ -171,11 +171,11 @@ isa::Occupancy Figures::occupancy(const launch::Launch& launch) const {
                                     program_.staticShared + launch.dynamicShared);
 }
 
-/// Each multiprocessor runs as many CTAs at once as fit. A batch of them takes as long as one of them alone, or as long
-/// as the busiest unit has work for all of them.
+/// Each multiprocessor runs as many CTAs at once as fit. A batch of them takes as long as a single CTA, or as long as
+/// the busiest unit needs for all of them.
 double Figures::estimatedCycles(const launch::Launch& launch) const {
   const std::uint64_t together = std::max(occupancy(launch).blocksPerSm, 1u);
-  const std::uint64_t ofOne = (launch.grid.count() + kProcessors - 1) / kProcessors; // CTAs of a multiprocessor
+  const std::uint64_t ofOne = (launch.grid.count() + kProcessors - 1) / kProcessors; // CTAs per multiprocessor
   const double latency = static_cast<double>(latency_) / static_cast<double>(ctas_);
   const double busy = static_cast<double>(busy_) / static_cast<double>(ctas_);
   const auto batch = [&](std::uint64_t count) { return std::max(latency, busy * static_cast<double>(count)); };

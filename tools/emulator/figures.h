@@ -16,29 +16,29 @@
 
 namespace orias::emu {
 
-/// Counts for --stats, and estimates of the time that a launch takes: as it is, and, with `fullMachine`, on a
-/// multiprocessor that is full of its blocks. README.md says how they are made and what they leave out; they are ours,
-/// and no promise.
+/// Counts for --stats, and estimates of the duration of a launch: as it is, and, with `fullMachine`, on a
+/// multiprocessor filled with its blocks. README.md describes the methods and their omissions. The estimates are our
+/// own and come without guarantee.
 class Figures {
  public:
   Figures(const Program& program, const Code& code, const launch::RunOptions& options);
 
-  /// Warps are numbered through the CTAs of a cluster.
+  /// Warps are numbered across the CTAs of a cluster.
   void startCluster(unsigned ctas, unsigned warpsOfEach);
-  /// A warp issues an instruction: for the lanes of the path `mask`, of which `lanes` have it enabled.
+  /// A warp issues an instruction on the path `mask`; it is enabled for `lanes`.
   void issue(unsigned warp, std::uint32_t at, std::uint32_t live, std::uint32_t mask, std::uint32_t lanes);
   /// A memory instruction: the bytes at `addresses` (of active lanes; the others are lane numbers not in `lanes`).
   void access(unsigned warp, Space space, unsigned size, std::uint32_t lanes,
               const std::array<std::uint64_t, 32>& addresses);
-  /// A branch that sends the lanes of a warp to different places.
+  /// Counts a branch that makes a warp diverge.
   void divide() { ++divided_; }
-  /// These warps go on behind a barrier.
+  /// These warps leave a barrier together.
   void meet(std::span<const unsigned> warps);
   void endCluster();
 
-  /// Names and figures, in the order in which they are to be shown.
+  /// Names and values, in display order.
   std::vector<std::pair<std::string, double>> report(const launch::Launch& launch) const;
-  /// By instruction; empty unless RunOptions::profile asks for it, and for Ori.
+  /// By instruction; empty for Ori or without RunOptions::profile.
   const std::vector<launch::InstructionProfile>& profile() const { return profile_; }
 
  private:
@@ -61,7 +61,7 @@ class Figures {
   std::vector<IssueCost> costs_; ///< by instruction; empty for Ori
   std::optional<TraceRecorder> traces_;
   std::vector<launch::InstructionProfile> profile_;
-  std::vector<std::uint32_t> last_; ///< by warp: the instruction that it issued last
+  std::vector<std::uint32_t> last_; ///< by warp: its last issued instruction
   unsigned warpsOfEach_ = 1;
   std::vector<WarpClock> clocks_;                              ///< by warp
   std::vector<std::array<Scheduler, kSchedulers>> schedulers_; ///< by CTA

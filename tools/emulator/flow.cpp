@@ -1,4 +1,4 @@
-// Where lanes go on: branches, exits, and meeting again.
+// Control flow of lanes: branches, exits, and reconvergence.
 
 #include "tools/emulator/machine.h"
 
@@ -31,7 +31,7 @@ void Machine::jump(std::uint32_t lanes, std::uint32_t target, std::uint32_t bloc
   } else if (stay == 0) {
     here.pc = target;
   } else {
-    // Those that go on take this path; the others wait for their turn.
+    // The current path takes the lanes that fall through; the others wait for their turn.
     if (figures_) figures_->divide();
     Path other{target, lanes};
     here.mask = stay;
@@ -45,16 +45,16 @@ void Machine::branch(const Operation& op, std::uint32_t lanes) {
   lanes &= predicateMask(op, op.predicate);
   constexpr int kUniform = 1; // the slots: predicate, uniform predicate, target
   if (op.inst.op == isa::Op::BRA_UNIFORM) lanes &= predicateMask(op, kUniform);
-  if (isa::getMod(op.inst, isa::Mod::Sub2) != 0) { // U: all go, if all want to or (ANY) one does
+  if (isa::getMod(op.inst, isa::Mod::Sub2) != 0) { // U: all branch, if all (or with ANY, one) take it
     const bool oneIsEnough = isa::getMod(op.inst, isa::Mod::Sub3) != 0;
     lanes = lanes == path().mask || (oneIsEnough && lanes != 0) ? path().mask : 0;
   }
   jump(lanes, op.target, op.block);
 }
 
-/// Are some lanes of the mask that BRA.DIV and BRA.CONV have missing here, or does the guard not hold for one of them?
-/// The guard cannot be a usual one: ptxas makes it false where lanes want different masks, which is when they must be
-/// taken for divided.
+/// Returns whether some lanes in the mask of BRA.DIV and BRA.CONV are missing here, or the guard is false for one of
+/// them. The guard needs special treatment: ptxas makes it false where lanes want different masks, in which case they
+/// count as diverged.
 bool Machine::isDivided(const Operation& op, std::uint32_t lanes) {
   lanes &= predicateMask(op, op.predicate);
   const int mask = 1; // the slots: predicate, mask, target
@@ -73,7 +73,7 @@ void Machine::branchConverged(const Operation& op, std::uint32_t lanes) {
   jump(isDivided(op, lanes) ? 0 : path().mask, op.target, op.block);
 }
 
-/// BRX, RET, CALL.REL Ra: to a base plus a register; the lanes may go to different places.
+/// BRX, RET, CALL.REL Ra: branches to a base plus a register; the lanes may diverge.
 void Machine::branchIndexed(const Operation& op, std::uint32_t lanes) {
   lanes &= predicateMask(op, op.predicate);
   Path& here = path();
@@ -104,7 +104,7 @@ void Machine::branchIndexed(const Operation& op, std::uint32_t lanes) {
   goApart(std::move(fresh), stay);
 }
 
-/// The lanes of each way go there, and those of `stay` on; some way of all these is followed at once.
+/// The lanes of each path branch there, and those of `stay` continue. One of these paths executes next.
 void Machine::goApart(std::vector<Path> ways, std::uint32_t stay) {
   Path& here = path();
   const std::uint32_t next = here.pc + 1;
@@ -125,7 +125,7 @@ void Machine::goApart(std::vector<Path> ways, std::uint32_t stay) {
   countTurn(isBackward);
 }
 
-/// JMX: to the instruction that stands for the number.
+/// JMX: branches to the instruction with the number.
 void Machine::branchByNumber(const Operation& op, std::uint32_t lanes) {
   const std::vector<std::uint32_t>& targets = program_.targets[static_cast<std::size_t>(op.targets)];
   std::vector<Path> ways;
@@ -143,16 +143,16 @@ void Machine::branchByNumber(const Operation& op, std::uint32_t lanes) {
   goApart(std::move(ways), path().mask & ~lanes);
 }
 
-/// CALL.REL to a label. The return address is in registers already.
+/// CALL.REL to a label. The return address is already in registers.
 void Machine::call(const Operation& op, std::uint32_t lanes) {
   jump(lanes & predicateMask(op, op.predicate), op.target, op.block);
 }
 
-/// CALL.ABS to an address that a linker has written.
+/// CALL.ABS to an address from the linker.
 void Machine::callAbsolute(const Operation& op, std::uint32_t lanes) {
   constexpr std::size_t kTarget = 1; // of the slots
   lanes &= predicateMask(op, op.predicate);
-  if (op.inst.operands[kTarget].kind == isa::Operand::Kind::Symbol) // of Ori, which is one function
+  if (op.inst.operands[kTarget].kind == isa::Operand::Kind::Symbol) // only in Ori, which is a single function
     return stop("unsupported", "a call of a function that is not part of the code");
   const std::uint64_t byte = op.preset[kTarget].u64();
   if (byte >= kDriverFunctions && byte < kConstantWindow) {
@@ -193,7 +193,7 @@ void Machine::trap(const Operation& op, std::uint32_t lanes) {
 // --- convergence barriers
 // ---------------------------------------------------------------------------------------------
 
-/// BSSY: these lanes will meet.
+/// BSSY: registers these lanes at a reconvergence point.
 void Machine::armBarrier(const Operation& op, std::uint32_t lanes) {
   std::uint32_t* masks = warp().b.data() + std::size_t{op.barrier} * kLanes;
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1)
@@ -201,7 +201,7 @@ void Machine::armBarrier(const Operation& op, std::uint32_t lanes) {
   ++path().pc;
 }
 
-/// The other lanes of the barrier need not wait for these.
+/// Removes these lanes from the barrier; the others no longer wait for them.
 void Machine::removeFromBarrier(std::uint32_t lanes, std::uint32_t barrier) {
   std::uint32_t* masks = warp().b.data() + std::size_t{barrier} * kLanes;
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
@@ -212,7 +212,7 @@ void Machine::removeFromBarrier(std::uint32_t lanes, std::uint32_t barrier) {
   }
 }
 
-/// BREAK: these lanes will not come.
+/// BREAK: these lanes leave the barrier.
 void Machine::leaveBarrier(const Operation& op, std::uint32_t lanes) {
   lanes &= predicateMask(op, op.predicate);
   removeFromBarrier(lanes, op.barrier);
@@ -238,7 +238,7 @@ void Machine::convergeAt(const Operation& op, std::uint32_t lanes) {
   const std::uint32_t* masks = warp().b.data() + std::size_t{op.barrier} * kLanes;
   const std::uint32_t others = path().mask & ~lanes;
   const std::uint32_t pc = path().pc;
-  // Nearly always all are here.
+  // Usually all lanes are here.
   std::uint32_t stillToWait = lanes;
   while (stillToWait != 0) {
     const std::uint32_t members = masks[firstLane(stillToWait)];
@@ -257,9 +257,9 @@ void Machine::convergeAt(const Operation& op, std::uint32_t lanes) {
   releaseWaiting();
 }
 
-/// WARPSYNC: waits for the lanes of a mask, each at a WARPSYNC for the same mask. Lanes whose masks are all here go on
-/// together, unless it is EXCLUSIVE: then those of each mask go on by themselves. Lanes that their own mask leaves out
-/// execute an illegal instruction (observed on H200).
+/// WARPSYNC: waits for the lanes of a mask, each at a WARPSYNC for the same mask. Lanes whose masks are all here
+/// continue together, unless it is EXCLUSIVE: then those of each mask continue separately. Lanes that are not in their
+/// own mask execute an illegal instruction (observed on H200).
 void Machine::warpSync(const Operation& op, std::uint32_t lanes) {
   lanes &= predicateMask(op, op.predicate);
   const std::uint32_t others = path().mask & ~lanes, pc = path().pc;
@@ -306,9 +306,9 @@ void Machine::releaseWaiting() {
       if (first.state != Path::State::AtConvergence && first.state != Path::State::AtWarpSync) continue;
       const std::uint32_t* masks = w.b.data() + std::size_t{first.barrier} * kLanes;
       const bool isBarrier = first.state == Path::State::AtConvergence;
-      // BREAK may have changed whom a waiting lane waits for.
+      // BREAK may have changed the set of lanes that a lane waits for.
       const auto wantedBy = [&](const Path& p) { return isBarrier ? masks[firstLane(p.mask)] : p.wanted; };
-      // Who has yielded comes when it likes.
+      // Lanes that have yielded are not waited for.
       const std::uint32_t awaited = isBarrier ? w.live & ~w.yielded : w.live;
       const std::uint32_t wanted = wantedBy(first) & awaited;
       std::uint32_t here = 0;
@@ -319,8 +319,8 @@ void Machine::releaseWaiting() {
       for (const Path& p : w.paths)
         if (belongs(p)) here |= p.mask;
       if ((wanted & ~here) != 0) continue;
-      const bool leavesOthers = (wantedBy(first) & w.live & ~here) != 0; // who has yielded
-      // All are there: those at the same instruction go on as one.
+      const bool leavesOthers = (wantedBy(first) & w.live & ~here) != 0; // those that have yielded
+      // All are here: lanes at the same instruction continue as one path.
       std::vector<Path> released;
       std::vector<Path> kept;
       const std::size_t current = w.current;
@@ -352,8 +352,8 @@ void Machine::releaseWaiting() {
   if (w.paths.empty() || path().state != Path::State::Ready) isSwitching_ = true;
 }
 
-/// YIELD and NANOSLEEP: others may go first, also other lanes of the warp. BSYNC does not wait for lanes that have let
-/// others run, until a WARPSYNC has brought them together (observed on H200).
+/// YIELD and NANOSLEEP: other warps, and other lanes of the warp, may run first. BSYNC does not wait for lanes that
+/// have yielded, until a WARPSYNC has converged them (observed on H200).
 void Machine::giveWay(const Operation&, std::uint32_t lanes) {
   Warp& w = warp();
   ++path().pc;
@@ -381,7 +381,7 @@ void Machine::writeBarrier(const Operation& op, std::uint32_t lanes) {
     masks[firstLane(rest)] = word(op, op.base, 0, firstLane(rest));
 }
 
-/// BMOV.32 of a number or of another barrier, which physical operands name.
+/// BMOV.32 from a number or another barrier, given by physical operands.
 void Machine::setBarrier(const Operation& op, std::uint32_t lanes) {
   const auto masksOf = [&](unsigned slot) {
     return warp().b.data() + std::size_t{op.inst.operands[slot].reg} * kLanes;
@@ -396,13 +396,13 @@ void Machine::setBarrier(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// BMOV.32 B, MACTIVE. Lanes that are woken want the mask, too.
+/// BMOV.32 B, MACTIVE. Lanes that are enabled later also read the mask.
 void Machine::saveActive(const Operation& op, std::uint32_t lanes) {
   std::fill_n(warp().b.data() + std::size_t{op.barrier} * kLanes, kLanes, lanes);
 }
 
-/// BMOV.32 MACTIVE, B. PQUAD wakes lanes that wait elsewhere, or are gone, until the mask is set back: the path runs
-/// for them, too, and nobody else gets a turn in between.
+/// BMOV.32 MACTIVE, B. PQUAD enables lanes that wait elsewhere, or have exited, until the mask is restored. The path
+/// executes for them, too, and no other path is scheduled in between.
 void Machine::setActive(const Operation& op, std::uint32_t lanes) {
   std::uint32_t mask = warp().b[std::size_t{op.barrier} * kLanes + firstLane(lanes)];
   if (isa::getMod(op.inst, isa::Mod::Sub) != 0)
@@ -432,7 +432,7 @@ void Machine::enterBlock() {
     if (p.state == Path::State::Ready && p.pc < path().pc) isSwitching_ = true;
 }
 
-/// The phis of a block: each lane takes the values for the block that it comes from.
+/// The phis of a block: each lane takes the values for its predecessor block.
 void Machine::phis(const Operation& op, std::uint32_t lanes) {
   Warp& w = warp();
   const PhiGroup& group = program_.phis[static_cast<std::size_t>(op.phis)];

@@ -12,37 +12,37 @@ namespace orias::emu {
 namespace {
 
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
-/// Each place of a block runs so many of them, one behind the other, so that the blocks get out of step and the end,
-/// where the machine is no longer full, counts little; fewer where that would be too many steps.
+/// The number of blocks that each slot runs in sequence. So the blocks get out of step, and the tail, when the machine
+/// is no longer full, has little weight. The number is reduced where it would take too many steps.
 constexpr std::uint64_t kWaves = 4;
 constexpr std::uint64_t kMaxSteps = std::uint64_t{1} << 23;
-/// Accesses of a quarter that wait for the memory unit; with more the next one is not issued (Huerta 2025 in
-/// README.md).
+/// Accesses of a quarter that may wait for the memory unit; if it is reached, the next one is not issued (Huerta 2025
+/// in README.md).
 constexpr unsigned kQueued = 5;
 
 struct ResidentBlock {
   const BlockTrace* trace = nullptr;
   std::vector<std::uint32_t> arrived;
   unsigned running = 0;  ///< warps
-  std::uint64_t end = 0; ///< of the last block in this place, when `running` is 0
+  std::uint64_t end = 0; ///< of the last block in this slot, when `running` is 0
 };
 
 struct ResidentWarp {
   std::span<const BlockTrace::Step> steps;
   std::size_t next = 0;
-  std::uint64_t ready = kNever; ///< kNever: it waits for others, or is over
+  std::uint64_t ready = kNever; ///< kNever: it waits for others, or has ended
   std::uint64_t started = 0;    ///< number of its block
-  std::size_t block = 0;        ///< place of its block
+  std::size_t block = 0;        ///< slot of its block
   WarpClock clock;
 };
 
 /// A quarter of the multiprocessor.
 struct Quarter {
-  std::vector<std::size_t> warps; ///< places
-  std::size_t last = 0;           ///< that issued last: an index into `warps`
-  std::uint64_t nextTry = 0;      ///< nothing can be issued before
+  std::vector<std::size_t> warps; ///< slots
+  std::size_t last = 0;           ///< that issued last: index into `warps`
+  std::uint64_t nextTry = 0;      ///< no instruction can be issued earlier
   std::array<std::uint64_t, kPipes> pipeFree{};
-  std::array<std::uint64_t, kQueued> begun{}; ///< when the memory unit began with the last accesses
+  std::array<std::uint64_t, kQueued> begun{}; ///< start times of the last accesses in the memory unit
   std::size_t oldest = 0;                     ///< in `begun`
 };
 
@@ -94,7 +94,8 @@ class Multiprocessor {
       prepare(place * warpsOfEach_ + w);
   }
 
-  /// Finds out when the warp can go on. `now_` is too early for warps that a barrier lets go: they have issued it.
+  /// Determines when the warp can continue. `now_` is too early for warps that a barrier releases, because they have
+  /// issued it.
   void prepare(std::size_t at) {
     ResidentWarp& warp = warps_[at];
     warp.ready = kNever;
@@ -136,7 +137,7 @@ class Multiprocessor {
     startBlock(warp.block);
   }
 
-  /// The first cycle in which the units of the quarter take the warp's next instruction.
+  /// The first cycle in which the units of the quarter accept the warp's next instruction.
   std::uint64_t possibleAt(const Quarter& quarter, const ResidentWarp& warp) const {
     if (warp.ready == kNever) return kNever;
     const IssueCost cost = costOf(warp.steps[warp.next]);
@@ -146,7 +147,7 @@ class Multiprocessor {
     return at;
   }
 
-  /// The warp that issued last goes on while it can; otherwise the youngest one that can issues (Huerta 2025 in
+  /// The warp that issued last continues while it can; otherwise the youngest ready warp issues (Huerta 2025 in
   /// README.md).
   void tryIssue(Quarter& quarter) {
     std::size_t chosen = quarter.warps.size();
@@ -198,9 +199,9 @@ class Multiprocessor {
 
   std::span<const BlockTrace> traces_;
   std::span<const IssueCost> costs_;
-  std::vector<ResidentBlock> blocks_; ///< by place
+  std::vector<ResidentBlock> blocks_; ///< by slot
   std::size_t warpsOfEach_;
-  std::vector<ResidentWarp> warps_; ///< by place
+  std::vector<ResidentWarp> warps_; ///< by slot
   std::array<Quarter, kSchedulers> quarters_;
   std::uint64_t memoryFree_ = 0;
   std::uint64_t now_ = 0, end_ = 0, total_ = 0, started_ = 0, over_ = 0, instructions_ = 0;

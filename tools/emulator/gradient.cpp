@@ -1,4 +1,4 @@
-// Textures by derivatives that TXD does not take: in a quad of lanes, or by a function of the driver.
+// Textures with derivatives that TXD does not support: in a quad of lanes, or by a driver function.
 
 #include "tools/emulator/machine.h"
 
@@ -37,7 +37,7 @@ void Machine::sumInQuad(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// TEX.QUAD, as it is until allocation.
+/// TEX.QUAD, a pseudo instruction until allocation.
 void Machine::readByGradients(const Operation& op, std::uint32_t lanes) {
   const isa::InstrDesc& row = isa::desc(op.inst.op);
   const unsigned geometry = isa::getMod(op.inst, Mod::Geometry), count = coordinatesOf(geometry);
@@ -75,7 +75,7 @@ void Machine::readByGradients(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// One lane's call. `argument` gives words from R4 on; nothing is stored when the run stops.
+/// The call of one lane. `argument` gives words from R4 on. Nothing is stored if the run stops.
 std::array<std::uint32_t, GradientFunction::kResultWords>
 Machine::callGradientFunction(const GradientFunction& function, unsigned lane,
                               const std::function<std::uint32_t(unsigned)>& argument) {
@@ -108,7 +108,7 @@ Machine::callGradientFunction(const GradientFunction& function, unsigned lane,
                                                                : argument(GradientFunction::kReference));
   place.level = from->levelFor(place.at, byX, byY);
   const launch::Texel texel = from->sample(place);
-  result[0] = 1; // all is there
+  result[0] = 1; // always resident
   for (unsigned k = 0; k < texel.size(); ++k) {
     if (function.givesHalves)
       result[GradientFunction::kTexel + k / 2] |= std::uint32_t{ieee::floatToHalf(std::bit_cast<float>(texel[k]))}

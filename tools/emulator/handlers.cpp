@@ -1,4 +1,4 @@
-// Which function of the machine executes what. Everything else has a lane or warp function in encoder/isa/semantics.
+// The machine's function for each instruction. All others have a lane or warp function in encoder/isa/semantics.
 
 #include "tools/emulator/machine.h"
 
@@ -131,7 +131,7 @@ Operation::Handler handlerOf(Op op) {
   case Op::SURED_C:
   case Op::SURED_B: return &Machine::reduceSurface;
 
-  // Products of warp groups, which are done at once.
+  // Products of warp groups, which complete immediately.
   case Op::HGMMA:
   case Op::HGMMA_R:
   case Op::HGMMA_SP:
@@ -151,7 +151,7 @@ Operation::Handler handlerOf(Op op) {
   case Op::WARPGROUP_ARRIVE: return &Machine::nothing;
   case Op::WARPGROUP_DEPBAR: return &Machine::waitForProducts;
 
-  // Tensor memory and its unit, which works at once.
+  // Tensor memory and its unit, whose operations complete immediately.
   case Op::LDTM:
   case Op::LDTM_STAT: return &Machine::loadTensor;
   case Op::STTM: return &Machine::storeTensor;
@@ -179,7 +179,7 @@ Operation::Handler handlerOf(Op op) {
   case Op::SYNCS_PHASECHK: return &Machine::checkBarrier;
   case Op::ARRIVES_LDGSTSBAR: return &Machine::arriveAfterCopies;
 
-  // Copies by a unit of their own, which are done at once: nothing to forget, fetch or wait for.
+  // Copies by the copy unit, which complete immediately: invalidations, prefetches and waits do nothing.
   case Op::UBLKCP_S_G:
   case Op::UBLKCP_MASKED:
   case Op::UBLKCP_G_S:
@@ -223,14 +223,14 @@ Operation::Handler handlerOf(Op op) {
   case Op::UR2UP: return &Machine::registerToUniformPredicates;
   case Op::UP2UR: return &Machine::uniformPredicatesToRegister;
   case Op::R2P: return &Machine::registerToPredicates;
-  case Op::CONV_ALLOC: return &Machine::nothing; // a mark; other lanes may still read what its register holds
+  case Op::CONV_ALLOC: return &Machine::nothing; // a marker; other lanes may still read the old value of its register
   case Op::COPY:
   case Op::UNDEF: return &Machine::copy;
   case Op::CALL_EXTERN: return &Machine::callExternal;
   case Op::CALL_ABS: return &Machine::callAbsolute;
   case Op::LEPC: return &Machine::codeAddress;
 
-  // Memory is always up to date, and launches stand alone: nothing to wait for.
+  // Memory is always coherent, and launches are isolated: nothing to wait for.
   case Op::NOP:
   case Op::MEMBAR:
   case Op::ERRBAR:

@@ -13,12 +13,12 @@ namespace {
 using isa::LatencyClass;
 
 /// Cycles until an instruction of a queue has read its sources: 9 to 20 in the measurements of Huerta et al.
-/// (README.md), by the width of the access.
+/// (README.md), depending on the width of the access.
 constexpr unsigned kSourceCycles = 12;
-/// A quarter of a multiprocessor makes 4 results of the special functions in a cycle (CUDA C++ Programming Guide, table
-/// of arithmetic throughput: 16 for each multiprocessor, from 7.5 to 9.0).
+/// A quarter of a multiprocessor produces 4 results of the special functions per cycle (CUDA C++ Programming Guide,
+/// table of arithmetic throughput: 16 for each multiprocessor, from 7.5 to 9.0).
 constexpr unsigned kXuCycles = 8;
-/// Multiply-adds of 16 bits that a quarter of a multiprocessor does in a cycle: from NVIDIA's 989 Tflop/s for the 132
+/// 16-bit multiply-adds per cycle of a quarter of a multiprocessor: from NVIDIA's 989 Tflop/s for the 132
 /// multiprocessors of an H100 at 1.83 GHz.
 constexpr unsigned kProductsPerCycle = 512;
 /// The rows of one warp, times the depth of a product in units of 16 bits: 256 bits in each format.

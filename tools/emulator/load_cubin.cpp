@@ -1,4 +1,4 @@
-// From the file to a program: decodes the words and gathers what the kernel needs.
+// Builds a program from a cubin: decodes the words and collects the data of the kernel.
 
 #include "encoder/cubin/cubin.h"
 #include "encoder/isa/older_words.h"
@@ -64,7 +64,8 @@ std::vector<Relocation> convert(const std::vector<cubin::Relocation>& all) {
   return out;
 }
 
-/// Distances become places in the code. What leads out of it keeps its distance: indirect branches have bases.
+/// Converts branch distances to instruction indices. Targets outside the code keep their distance, because indirect
+/// branches have bases.
 void resolveLabels(Program& program) {
   const auto count = static_cast<std::int64_t>(program.code.size());
   for (std::int64_t at = 0; at < count; ++at) {
@@ -79,7 +80,8 @@ void resolveLabels(Program& program) {
   }
 }
 
-/// Code of an object names a variable in constant memory, which no linker has placed: it stays where the object has it.
+/// Code of an object refers to a variable in constant memory that no linker has placed: it keeps its offset in the
+/// object.
 void placeConstant(const cubin::Module& module, const cubin::Relocation& relocation, isa::Inst& inst) {
   const auto variable = std::ranges::find(module.variables, relocation.symbol, &cubin::Variable::name);
   if (variable == module.variables.end() || !variable->defined)
@@ -88,11 +90,11 @@ void placeConstant(const cubin::Module& module, const cubin::Relocation& relocat
     Operand& o = inst.operands[s];
     if (o.kind != Operand::Kind::Const && !o.isImm()) continue;
     o.imm = static_cast<std::int32_t>(static_cast<std::int64_t>(variable->offset) + relocation.addend);
-    return; // behind the source of MOV stands its mask
+    return; // the operand after the source of MOV is its mask
   }
 }
 
-/// Puts a function behind those that are there.
+/// Appends a function to the code.
 void addCode(Program& program, const cubin::Module& module, const cubin::Function& function) {
   const std::size_t first = program.code.size();
   program.functions.emplace_back(function.name, first * kWordBytes);
@@ -105,7 +107,7 @@ void addCode(Program& program, const cubin::Module& module, const cubin::Functio
     else
       to.isKnown = false;
   }
-  // Other names of it, and functions that are part of it.
+  // Aliases of the function, and functions inside it.
   for (const cubin::InnerFunction& inner : function.inner)
     program.functions.emplace_back(inner.name, first * kWordBytes + inner.offset);
   for (const cubin::Relocation& r : function.relocations) {
@@ -119,8 +121,8 @@ void addCode(Program& program, const cubin::Module& module, const cubin::Functio
   }
 }
 
-/// The functions that go behind a kernel: all of a file. Of one that is linked with the device runtime, only those that
-/// the kernel's code leads to, and not the runtime, whose functions the machine has in other words.
+/// The functions appended to a kernel: all of the file. If the kernel is linked with the device runtime, only those
+/// that the kernel's code reaches, and not the runtime, whose functions the emulator implements itself.
 std::set<std::string> neededFunctions(const cubin::Module& module, const cubin::Function& kernel) {
   std::map<std::string, const cubin::Function*> functions;
   std::set<std::string> needed;
@@ -145,8 +147,8 @@ std::set<std::string> neededFunctions(const cubin::Module& module, const cubin::
   return needed;
 }
 
-/// No linker has placed the shared variables of an object. Those that the kernel or a function may use get places one
-/// after the other, and behind them is what has no size before the launch.
+/// No linker has placed the shared variables of an object. Those that the kernel or a function may use get consecutive
+/// offsets. Variables whose size is known only at launch follow them.
 void placeShared(Program& program, const cubin::Module& module, const cubin::Function& kernel) {
   if (!module.relocatable) return;
   const auto isAnotherKernels = [&](const std::string& owner) {
@@ -168,8 +170,8 @@ void placeShared(Program& program, const cubin::Module& module, const cubin::Fun
         program.sharedVariables.emplace(r.symbol, shared.end);
 }
 
-/// Does code set the stack pointer from other registers? Then it takes memory from the stack of which no file tells the
-/// size (alloca); where it only aligns a frame, some more memory does no harm.
+/// Returns whether code sets the stack pointer from other registers. If so, it may take memory from the stack whose
+/// size is not in the file (alloca). If the code only aligns a frame, more memory does no harm.
 bool takesStack(const Program& program) {
   constexpr std::uint32_t kStackPointer = 1;
   return std::any_of(program.code.begin(), program.code.end(), [](const Instruction& i) {
@@ -187,7 +189,7 @@ bool takesStack(const Program& program) {
   });
 }
 
-/// Functions that the code calls and nobody has are the driver's, if anyone's: they get places behind the table.
+/// Functions that the code calls and that are undefined must be the driver's: they get entries after the table.
 void addDriverFunctions(Program& program) {
   for (const Relocation& r : program.codeRelocations) {
     const auto isIt = [&](const Relocation& slot) { return slot.symbol == r.symbol; };
@@ -200,7 +202,7 @@ void addDriverFunctions(Program& program) {
   }
 }
 
-/// One kernel of a file that has been read.
+/// One kernel of a parsed file.
 Program load(const cubin::Module& module, std::string_view kernel) {
   const auto found = std::find_if(module.functions.begin(), module.functions.end(),
                                   [&](const cubin::Function& f) { return f.name == kernel; });
@@ -237,10 +239,10 @@ Program load(const cubin::Module& module, std::string_view kernel) {
   program.ctaBarriers = function.barrierCount;
   program.staticShared = function.staticSharedSize;
   program.sharedAlignment = function.sharedAlignment;
-  constexpr std::uint32_t kNotKnown = ~0u; // a linker says so where there are recursion or calls through pointers
+  constexpr std::uint32_t kNotKnown = ~0u; // the linker's value for recursion or calls through pointers
   const std::uint32_t least = function.minStackSize == kNotKnown ? 0 : function.minStackSize;
   program.localBytes = std::max({function.frameSize, least, function.maxStackSize.value_or(0)});
-  // ptxas' recursive functions stand behind the kernel; ours are part of it.
+  // ptxas' recursive functions are separate from the kernel; ours are part of it.
   const bool callsUnlinked = module.relocatable && !isNeeded.empty();
   if (!function.inner.empty() || function.minStackSize > function.frameSize || callsUnlinked || takesStack(program))
     program.localBytes += kStackOfCalls;

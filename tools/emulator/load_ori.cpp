@@ -1,4 +1,4 @@
-// From Ori, at any phase, to a program: blocks become one run of instructions.
+// Builds a program from Ori, at any phase: blocks become one sequence of instructions.
 
 #include "encoder/code.h"
 #include "encoder/isa/desc.h"
@@ -28,7 +28,7 @@ using isa::Op;
 using isa::Operand;
 
 constexpr std::uint32_t kStackAlignment = 16;
-/// Virtual registers follow the physical ones.
+/// The number of physical registers per file. Virtual registers follow them.
 constexpr std::array<std::uint32_t, isa::kFileCount> kPhysicalRows = {256, 256, 8, 8, 16};
 
 class Loader {
@@ -67,9 +67,9 @@ class Loader {
     }
   }
 
-  /// While there are no convergence barriers, the machine lets those lanes go first whose instruction stands first, so
-  /// that the others meet them: blocks have to stand behind those that lead to them then, and what leaves a loop behind
-  /// all of it. The layout may have a rare case at its end.
+  /// Without convergence barriers, the machine first executes the lanes at the lowest instruction, so that the others
+  /// reconverge with them. This requires that blocks follow their predecessors and that loop exits follow the whole
+  /// loop. The layout may have cold blocks at its end instead.
   std::vector<const ori::Block*> orderOfBlocks() const {
     const std::vector<ori::Block*>& layout = function_.layout();
     std::vector<const ori::Block*> order(layout.begin(), layout.end());
@@ -87,10 +87,10 @@ class Loader {
     return order;
   }
 
-  /// Objects without a place get one behind those that have; the stack pointer is below them all then.
+  /// Objects without an offset get one after all others. The stack pointer is then below them all.
   void placeFrame() {
     std::uint32_t end = function_.outgoingBytes;
-    // Without a frame, allocation tells whether the stack pointer is set up.
+    // Without a frame, the allocation state tells whether the stack pointer is set up.
     bool isLaidOut = (!function_.growsStack && function_.outgoingBytes == 0) || !function_.frame.empty() ||
                      function_.stats.registers != 0;
     for (const ori::FrameObject& object : function_.frame) {
@@ -112,8 +112,8 @@ class Loader {
     program_.frameBytes = isLaidOut ? 0 : end;
   }
 
-  /// In relocatable code addresses are symbols. The shared variables that the function may use get places one after the
-  /// other, and behind them is what has no size before the launch.
+  /// In relocatable code addresses are symbols. The shared variables that the function may use get consecutive offsets.
+  /// Variables whose size is known only at launch follow them.
   void placeVariables() {
     Packing shared{.alignment = function_.sharedAlign}, constants;
     const auto isUsable = [&](const ori::Variable& v) {
@@ -159,7 +159,7 @@ class Loader {
     return number;
   }
 
-  /// That of a function of the driver, which has none in relocatable code: behind those that there are.
+  /// The slot of a driver function. In relocatable code it has none, so one is appended.
   std::int32_t slotOf(std::uint32_t symbol) {
     const std::string& name = module_.symbols[symbol].name;
     const auto known = std::ranges::find(program_.addressTable, name, &Relocation::symbol);
@@ -196,14 +196,14 @@ class Loader {
       i.inst.guard = instr->guard();
       i.leavesRestUndefined = ori::leavesRestUndefined(function_, *instr);
       i.inst.control = instr->control;
-      // Calls of functions that are not part of the code, before they are set up: nobody can run them here.
+      // Calls of functions that are not part of the code, before they are expanded: they cannot be executed here.
       if (instr->op == Op::CALL_FUNCTION) {
         i.isKnown = false;
         continue;
       }
       const bool hasTable = instr->op == Op::JMX || instr->op == Op::BRX;
       if (hasTable) addTargets(i, *instr);
-      const bool hasLabelsBehind = hasTable || instr->op == Op::RET; // which no word has
+      const bool hasLabelsBehind = hasTable || instr->op == Op::RET; // which are not encoded
       i.inst.operandCount =
           hasLabelsBehind ? isa::desc(instr->op).slotCount : static_cast<std::uint8_t>(instr->operandCount);
       ORIAS_CHECK(i.inst.operandCount <= isa::kMaxOperands);
@@ -211,14 +211,14 @@ class Loader {
         i.inst.operands[s] = convert(instr->op_(s).value());
       if (instr->op == Op::CALL_EXTERN && i.inst.operands[1].kind == Operand::Kind::Symbol)
         i.inst.operands[1] = Operand::immediate(slotOf(i.inst.operands[1].reg));
-      // What the driver or a linker would have written.
+      // The address is the one that the driver or a linker would have written.
       if (instr->op == Op::ADDRESS) i.inst.op = Op::COPY;
       program_.hasConvergenceBarriers |= instr->op == Op::BSSY;
     }
     const ori::Instr* last = block.last;
     const bool goesOn = !last || !ori::isTerminator(last->op) || ori::isConditional(*last);
     if (!goesOn) return;
-    // Each block has an instruction of its own, so that one can tell by the last instruction where a lane came from.
+    // Each block gets at least one instruction, so the last instruction identifies the predecessor of a lane.
     if (block.fallthrough == ori::kNoId) {
       add(block).isKnown = false;
     } else if (!next || next->id != block.fallthrough || block.empty()) {
@@ -228,7 +228,7 @@ class Loader {
     }
   }
 
-  /// The blocks, until it is known where they stand.
+  /// Records the target blocks until their addresses are known.
   void addTargets(Instruction& i, const ori::Instr& instr) {
     i.targets = static_cast<std::int32_t>(program_.targets.size());
     auto& targets = program_.targets.emplace_back();
@@ -252,7 +252,7 @@ class Loader {
         std::memcpy(&program_.constants2[table.offset + k * ori::kJumpEntryBytes], &byte, sizeof byte);
       }
       for (isa::Operand& o : i.inst.operands)
-        if (o.kind == Operand::Kind::Label) o.reg = 0; // they count from the start
+        if (o.kind == Operand::Kind::Label) o.reg = 0; // they are relative to the start
     }
   }
 

@@ -1,4 +1,4 @@
-// CTAs, warps, and the loop that executes.
+// CTAs, warps, and the main loop.
 
 #include "tools/emulator/machine.h"
 
@@ -15,8 +15,8 @@ namespace orias::emu {
 
 namespace {
 
-/// A path that has run this many instructions lets others run at its next branch backward: they may be those that it
-/// spins for. Lanes that meet at blocks lose their meeting by it, so those wait far longer.
+/// A path that has executed this many instructions lets others run at its next backward branch, because it may spin on
+/// them. Where lanes reconverge at blocks this would lose reconvergence, so those paths wait far longer.
 constexpr std::uint32_t kTurn = 4096;
 constexpr std::uint32_t kLongTurn = 1 << 20;
 constexpr std::uint32_t kMaxThreads = 1024;
@@ -60,7 +60,7 @@ Machine::Machine(const Program& program, launch::Device& device, const launch::R
     }
   }
   takeClaims();
-  // Virtual registers have no number that says anything.
+  // Numbers of virtual registers say nothing about a register count.
   changesRegisters_ =
       program.registers != 0 && !program.isOri && std::ranges::any_of(program.code, [](const Instruction& i) {
         return i.inst.op == isa::Op::USETMAXREG_ALLOC || i.inst.op == isa::Op::USETMAXREG_DEALLOC;
@@ -70,7 +70,7 @@ Machine::Machine(const Program& program, launch::Device& device, const launch::R
 launch::RunResult Machine::run() {
   try {
     runGrid();
-  } catch (const Error& error) { // a use of an instruction that its function refuses
+  } catch (const Error& error) { // an instruction that its semantics function rejects
     stop("unsupported", error.what());
   }
   result_.completed = !stopped_;
@@ -165,14 +165,14 @@ bool Machine::choosePath() {
   if (w.paths.empty()) return false;
   patience_ = 0;
   if (meetsAnywhere_ && !givesWay_) {
-    // The lanes that are farthest behind catch up with the others.
+    // The lanes at the lowest instruction run first, to catch up with the others.
     std::size_t best = w.paths.size();
     for (std::size_t i = 0; i < w.paths.size(); ++i)
       if (w.paths[i].state == Path::State::Ready && (best == w.paths.size() || w.paths[i].pc < w.paths[best].pc))
         best = i;
     w.current = best;
     if (best == w.paths.size()) return false;
-    // Others may have come here while it waited for those that are gone now.
+    // Others may have arrived here while it waited for lanes that have exited.
     if (path().pc < code_.size() && code_[path().pc].startsBlock) mergePaths();
     return true;
   }
@@ -211,7 +211,7 @@ void Machine::runWarp(Warp& w) {
                                    w.index, lanes, program_.text(at_));
     if (figures_) figures_->issue(w.number, at_, w.live, here.mask, lanes);
     if (hasClaims_) checkBlockClaim(op);
-    // Whenever a lane goes on from the end of a block, at once or when others have come, it comes from there.
+    // When a lane leaves the end of a block, immediately or after a wait, this block is its predecessor.
     const auto leaveBlock = [&] {
       if (code_.hasPhis() && at_ + 1 < code_.size() && code_[at_ + 1].startsBlock)
         forEachLane(here.mask, [&](unsigned lane) { w.from[lane] = op.block; });
@@ -254,7 +254,7 @@ void Machine::spoilResults(const Operation& op, std::uint32_t lanes) {
     switch (write.to) {
     case From::Lane: forEachLane(lanes, [&](unsigned lane) { w.r[write.row * kLanes + lane] = kSpoiled; }); break;
     case From::Predicate: w.p[write.row] ^= lanes; break;
-    // One value for all lanes, which is defined if one of them executes the instruction.
+    // One value for all lanes, defined if one of them executes the instruction.
     case From::Uniform:
     case From::UniformPredicate: break;
     }
@@ -264,7 +264,7 @@ void Machine::spoilResults(const Operation& op, std::uint32_t lanes) {
 void Machine::countTurn(bool isBackward) {
   if (!isBackward || turn_ < (meetsAnywhere_ ? kLongTurn : kTurn)) return;
   isSwitching_ = givesWay_ = true;
-  keepsPath_ = !meetsAnywhere_; // lanes that wait do not let others of their warp run (observed on H200)
+  keepsPath_ = !meetsAnywhere_; // waiting lanes do not let others of their warp run (observed on H200)
 }
 
 void Machine::endTimed() {
@@ -273,7 +273,7 @@ void Machine::endTimed() {
   isReplaying_ = true;
   for (const Timing::Replay& replay : timing_->replays()) {
     const Operation& op = code_[replay.at];
-    // An atomic would be done twice; that it was disturbed is in the report.
+    // An atomic would execute twice. The report mentions that it was disturbed.
     if (!op.isFlow && !isa::desc(op.inst.op).has(isa::Flag::Atomic)) execute(op, replay.lanes);
   }
   isReplaying_ = false;
@@ -405,7 +405,7 @@ void Machine::perWarp(const Operation& op, std::uint32_t lanes) {
 std::uint32_t Machine::word(const Operation& op, int slot, unsigned number, unsigned lane) const {
   if (slot < 0) return 0;
   const auto s = static_cast<std::size_t>(slot);
-  // A zero register stands for as many words as the instruction reads.
+  // A zero register provides as many words as the instruction reads.
   if (op.firstRead[s] < 0) return number < std::size(op.preset[s].w) ? op.preset[s].w[number] : 0;
   const auto i = static_cast<std::size_t>(op.firstRead[s]) + number;
   if (i >= op.readCount || op.reads[i].slot != s) return 0;

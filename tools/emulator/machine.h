@@ -25,26 +25,26 @@ inline constexpr std::uint32_t kCtaBarriers = encoder::kNamedBarriers;
 /// A barrier of the CTA.
 struct CtaBarrier {
   std::uint32_t needed = 0;         ///< threads; 0: all of the CTA
-  std::uint32_t arrived = 0;        ///< threads of warps that are complete
+  std::uint32_t arrived = 0;        ///< threads of complete warps
   std::vector<std::uint32_t> lanes; ///< by warp: lanes that have arrived since the warp was last complete
   std::vector<bool> complete;       ///< by warp
   std::uint32_t trueCount = 0;      ///< BAR.RED: threads whose predicate was true
   bool allTrue = true;
-  std::uint32_t phase = 0; ///< how often all have come
+  std::uint32_t phase = 0; ///< number of completed phases
 };
 
-/// A CTA of the cluster that runs.
+/// A running CTA of the cluster.
 struct Cta {
   launch::Dim3 id;
   std::uint32_t rank = 0; ///< in the cluster
   std::vector<std::unique_ptr<Warp>> warps;
   std::array<CtaBarrier, kCtaBarriers> barriers;
   FlatMemory shared;
-  FlatMemory records; ///< below it: what code notes of its tensor memory; zero at the start
+  FlatMemory records; ///< memory below: the allocation records of tensor memory; initially zero
   launch::TensorMemory tensor;
   std::vector<FlatMemory> locals; ///< by thread; empty until used
 
-  /// Shared memory at an address: its own, or the records below.
+  /// Shared memory at an address: the CTA's own, or the records below.
   FlatMemory& sharedAt(std::uint64_t address) { return address < shared.base() ? records : shared; }
   const FlatMemory& sharedAt(std::uint64_t address) const { return address < shared.base() ? records : shared; }
   bool isLive() const {
@@ -52,14 +52,14 @@ struct Cta {
   }
 };
 
-/// UCGABAR_ARV and UCGABAR_WAIT. A warp has arrived when all its lanes have that have not exited.
+/// UCGABAR_ARV and UCGABAR_WAIT. A warp has arrived when all its lanes that have not exited have arrived.
 struct ClusterBarrier {
   std::vector<std::uint32_t> lanes; ///< by warp of the cluster: those that have arrived in this phase
   std::vector<bool> complete;       ///< by warp of the cluster
-  std::uint32_t phase = 0;          ///< how often all have come
+  std::uint32_t phase = 0;          ///< number of completed phases
 };
 
-/// What runs the grids that a kernel launches.
+/// Runs the grids that a kernel launches.
 class ChildGrids final : public launch::GridEngine {
  public:
   explicit ChildGrids(const Program& program) : program_(program) {}
@@ -71,9 +71,9 @@ class ChildGrids final : public launch::GridEngine {
   const Program& program_;
 };
 
-/// Runs the clusters of a launch one after another, the CTAs of a cluster and the warps of each in turns, and the paths
-/// of a warp one at a time. Everything is deterministic: a warp gives way at barriers and, after a while, at branches
-/// backward.
+/// Runs the clusters of a launch one after another, the CTAs of a cluster and the warps of each in turn, and the paths
+/// of a warp one at a time. Execution is deterministic: a warp yields at barriers and, after a while, at backward
+/// branches.
 class Machine {
  public:
   Machine(const Program& program, launch::Device& device, const launch::RunOptions& options);
@@ -97,7 +97,7 @@ class Machine {
   /// Writes garbage to the results of these lanes.
   void spoilResults(const Operation& op, std::uint32_t lanes);
   void countTurn(bool isBackward);
-  /// Timing: the instruction is over. Those that it disturbed run again, and what was wrong is reported.
+  /// Timing: the instruction has finished. Instructions that it disturbed run again, and hazards are reported.
   void endTimed();
 
   // --- uniform_check.cpp: what somebody calls uniform
@@ -111,7 +111,7 @@ class Machine {
   void countAccess(const Operation& op, std::uint32_t lanes);
   /// Ends the run.
   void stop(std::string kind, std::string text);
-  /// Something that a checker found.
+  /// Reports a finding of a checker.
   void finding(const char* kind, std::string text);
   void reportDeadlock();
 
@@ -153,11 +153,11 @@ class Machine {
   void saveActive(const Operation& op, std::uint32_t lanes);
   void setActive(const Operation& op, std::uint32_t lanes);
   void phis(const Operation& op, std::uint32_t lanes);
-  /// Lanes of the current path leave it for `target`.
+  /// Lanes of the current path branch to `target`.
   void jump(std::uint32_t lanes, std::uint32_t target, std::uint32_t block);
-  /// Lets go all that wait and need wait no longer.
+  /// Releases all paths whose wait has ended.
   void releaseWaiting();
-  /// Lanes wait at the current instruction as a path of their own.
+  /// Lanes wait at the current instruction as a separate path.
   void wait(std::uint32_t lanes, Path::State state, std::uint32_t wanted, std::uint32_t barrier);
   void mergePaths();
   void enterBlock();
@@ -174,15 +174,16 @@ class Machine {
   // --- driver_call.cpp: functions of the driver
   /// CALL.EXTERN, before allocation.
   void callExternal(const Operation& op, std::uint32_t lanes);
-  /// A call of an address that is none of ours: arguments and result in registers from R4 on.
+  /// A call of an address outside the program: arguments and result are in registers from R4 on.
   void callDriverAt(std::uint64_t address, std::uint32_t lanes);
   /// The symbol of a slot of constant bank 4.
   std::string driverSymbol(std::size_t slot) const;
   const launch::DriverFunction* driverFunctionOf(std::size_t slot);
-  /// One lane's call; the arguments are words, each at a multiple of its size. The result, 0 where there is none.
+  /// The call of one lane. The arguments are words, each at a multiple of its size. Returns the result, 0 if there is
+  /// none.
   std::uint64_t callDriver(const launch::DriverFunction& function, unsigned lane,
                            const std::function<std::uint32_t(unsigned)>& argumentWord);
-  /// What children executed, printed and reported becomes part of this run.
+  /// Adds what child grids executed, printed and reported to this run.
   void addChildren();
 
   // --- mbarrier.cpp: barriers in shared memory
@@ -196,19 +197,19 @@ class Machine {
   // mbarrier_older.cpp: before sm_90
   void arriveAfterOlderCopies(const Operation& op, std::uint32_t lanes);
   void atomicArrive(const Operation& op, std::uint32_t lanes);
-  /// One arrival of a unit that works beside the warp.
+  /// One arrival by an asynchronous unit.
   void arriveOnce(std::uint64_t barrier, unsigned lane);
-  /// Bytes that a barrier expects have come.
+  /// Bytes that a barrier expects have arrived.
   void bytesCame(std::uint64_t barrier, unsigned lane, std::uint32_t bytes);
-  /// Reads the word of a barrier, lets `change` work on it, and writes it back.
+  /// Reads the word of a barrier, applies `change`, and writes it back.
   template <typename F> void changeBarrier(std::uint64_t address, unsigned lane, F change);
 
   // --- bulk_copy.cpp: copies of which a barrier hears
   void copyBulk(const Operation& op, std::uint32_t lanes);
   void storeRemote(const Operation& op, std::uint32_t lanes);
-  /// The CTAs that get a copy. One that the cluster does not have ends the run.
+  /// The CTAs that get a copy. A CTA outside the cluster ends the run.
   std::vector<std::uint32_t> multicastRanks(std::uint32_t mask);
-  /// Data and the barrier that hears of it lie in one CTA; otherwise the run ends.
+  /// Data and its barrier must be in one CTA; otherwise the run ends.
   bool isSameCta(std::uint64_t target, std::uint64_t barrier);
 
   // --- tensor_copy.cpp
@@ -222,8 +223,8 @@ class Machine {
   void clearShared(const Operation& op, std::uint32_t lanes);
   void storeUniform(const Operation& op, std::uint32_t lanes);
   void askForWork(const Operation& op, std::uint32_t lanes);
-  /// Calls visit(address) for each place where a store or a reduction goes: the address itself, or all that a multicast
-  /// address stands for.
+  /// Calls visit(address) for each destination of a store or a reduction: the address itself, or all that a multicast
+  /// address maps to.
   template <typename F> void forTargets(Space space, std::uint64_t address, F visit) const {
     const bool mayBeMany = !device_.launch.multicasts.empty() && (space == Space::Global || space == Space::Generic);
     const auto targets = mayBeMany ? device_.replicas(address) : std::vector<std::uint64_t>();
@@ -244,13 +245,13 @@ class Machine {
   void whichSpace(const Operation& op, std::uint32_t lanes);
   std::uint64_t addressOf(const Operation& op, unsigned lane) const;
   Space spaceOf(isa::Op op) const;
-  /// Both report faults; `out` is zero then, or the store is not done.
+  /// Both report faults. `out` is then zero, and a store is not performed.
   bool readMemory(Space space, std::uint64_t address, unsigned lane, std::span<std::byte> out, bool isAtomic = false);
   bool writeMemory(Space space, std::uint64_t address, unsigned lane, std::span<const std::byte> in,
                    bool isAtomic = false);
   static Space spaceOfGeneric(std::uint64_t address);
   FlatMemory& localOf(unsigned lane);
-  /// The CTA whose shared memory an address is in; null for none that lives. Its rank leaves the address.
+  /// The CTA whose shared memory contains an address; null if it is not running. Removes the rank from the address.
   Cta* ownerOf(Space space, std::uint64_t& address);
   /// A checker's hook: an access to shared memory.
   void noteShared(const Cta& owner, std::uint64_t address, std::span<const std::byte> data, bool isWrite,
@@ -261,7 +262,8 @@ class Machine {
   void copyToShared(const Operation& op, std::uint32_t lanes);
   void endCopyGroup(const Operation& op, std::uint32_t lanes);
   void waitForCopies(const Operation& op, std::uint32_t lanes);
-  /// Writes what the lanes have under way, but for their `newestGroups` newest groups and what is in no group yet.
+  /// Writes the copies in flight of the lanes, except for their `newestGroups` newest groups and copies that are not
+  /// yet in a group.
   void finishCopies(std::uint32_t lanes, std::uint32_t newestGroups);
   void abandonCopies(std::uint32_t lanes);
 
@@ -276,10 +278,10 @@ class Machine {
   // --- warp_group.cpp
   void multiplyGroup(const Operation& op, std::uint32_t lanes);
   void waitForProducts(const Operation& op, std::uint32_t lanes);
-  /// An operation that is no product comes near the registers of one that is under way.
+  /// Checks that other operations do not use the registers of a product in flight.
   void checkProducts(const Operation& op);
   void reportProduct(const PendingProduct& product, std::uint32_t row, bool isWrite);
-  /// Its registers hold nothing of use until it is waited for.
+  /// The registers of the product are undefined until it is waited for.
   void beginProduct(PendingProduct product);
   void endGroupOfProducts();
 
@@ -330,9 +332,9 @@ class Machine {
   void registerToPredicates(const Operation& op, std::uint32_t lanes);
   void copy(const Operation& op, std::uint32_t lanes);
   void codeAddress(const Operation& op, std::uint32_t lanes);
-  /// USETMAXREG. There always are as many as somebody asks for.
+  /// USETMAXREG. Requests for registers always succeed.
   void setRegisters(const Operation& op, std::uint32_t lanes);
-  /// An operation names a register that its warp does not have.
+  /// Reports an operand register that the warp does not have.
   void checkRegisters(const Operation& op);
   void nothing(const Operation& op, std::uint32_t lanes);
   std::uint64_t specialRegister(unsigned number, unsigned lane);
@@ -362,20 +364,20 @@ class Machine {
   // --- the warp that runs
   Warp* warp_ = nullptr;
   std::uint32_t at_ = 0;          ///< index of the current operation
-  bool stopped_ = false;          ///< the run is over
-  bool isSwitching_ = false;      ///< choose another path (or warp)
+  bool stopped_ = false;          ///< the run has ended
+  bool isSwitching_ = false;      ///< select another path (or warp)
   bool givesWay_ = false;         ///< another warp is to run
-  bool keepsPath_ = false;        ///< with givesWay_: when this warp runs again, the same lanes do
+  bool keepsPath_ = false;        ///< with givesWay_: the same lanes run when this warp is scheduled again
   std::uint32_t turn_ = 0;        ///< instructions since the warp's turn began
-  std::uint32_t patience_ = 0;    ///< instructions for which lanes that are farther behind have to wait
-  bool changesRegisters_ = false; ///< warps give registers back, or take some
-  bool meetsAnywhere_ = false;    ///< lanes meet at the start of any block
+  std::uint32_t patience_ = 0;    ///< instructions that lanes at lower addresses have to wait for
+  bool changesRegisters_ = false; ///< warps release or request registers
+  bool meetsAnywhere_ = false;    ///< lanes reconverge at the start of any block
   std::optional<Timing> timing_;
   bool hasClaims_ = false;
   std::vector<std::uint32_t> claimOfRegister_,
-      claimOfPredicate_;             ///< by row: the virtual register called uniform, or none
-  std::uint64_t claimsCompared_ = 0; ///< reads by two lanes and more
-  bool isReplaying_ = false;         ///< an instruction runs again, with the newest values
+      claimOfPredicate_;             ///< by row: the virtual register claimed to be uniform, or none
+  std::uint64_t claimsCompared_ = 0; ///< reads by at least two lanes
+  bool isReplaying_ = false;         ///< an instruction executes again, with the newest values
   isa::WarpValues warpValues_;
   std::array<const std::uint32_t*, kMostReads> rows_{};
   std::array<std::uint32_t, kMostReads> bits_{};

@@ -1,6 +1,6 @@
-// Barriers in shared memory (SYNCS) and what reports to them. What the machine keeps in a barrier's word is only known
-// in part; the rest is ours: the counts stand as complements, as pending_count and init of ptxas' code have them, and
-// the bytes that are expected in the bits between.
+// Barriers in shared memory (SYNCS) and their signals. The hardware's format of a barrier word is only partly known;
+// the rest is ours. The counts are complements, as in ptxas' code for pending_count and init, and the expected bytes
+// are in the bits between.
 
 #include "tools/emulator/machine.h"
 
@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t kCounts = 1u << 20;
 constexpr unsigned kBytesBits = 22;
 
-/// pending: bits 43..62, expected: bits 1..20, both as 2^20 less the count; bytes: bits 21..42, signed; phase: bit 63.
+/// pending: bits 43..62, expected: bits 1..20, both as 2^20 minus the count; bytes: bits 21..42, signed; phase: bit 63.
 struct Word {
   std::int64_t pending = 0, expected = 0, bytes = 0;
   bool phase = false;
@@ -27,7 +27,7 @@ struct Word {
     Word w;
     w.expected = kCounts - static_cast<std::int64_t>(bits >> 1 & (kCounts - 1));
     w.pending = kCounts - static_cast<std::int64_t>(bits >> 43 & (kCounts - 1));
-    // None is the complement's zero.
+    // A pending count of 0 is the complement's zero.
     if (w.pending == kCounts) w.pending = 0;
     if (w.expected == kCounts) w.expected = 0;
     w.bytes = static_cast<std::int64_t>(bits << (64 - 21 - kBytesBits)) >> (64 - kBytesBits);
@@ -83,9 +83,9 @@ void Machine::arriveAtBarrier(const Operation& op, std::uint32_t lanes) {
   enum { Expect, ArriveOne, ByteOne, ExpectOnly, Complete, ArriveMany };
   const unsigned kind = isa::getMod(op.inst, isa::Mod::Func);
   const bool drops = isa::getMod(op.inst, isa::Mod::Sub3) != 0;
-  // The lanes of a warp that arrive at one barrier do so together: all get the state before them (observed on an H100).
-  // TMASK, where PTX promises that the phase does not end (.noComplete): the low word of the result is those lanes, so
-  // that code can count those in front of its own.
+  // The lanes of a warp that arrive at one barrier arrive together: all get the state before them (observed on an
+  // H100). TMASK, where PTX promises that the phase does not end (.noComplete): the low word of the result is the mask
+  // of those lanes, so that code can count those before its own.
   const bool endsNothing = isa::getMod(op.inst, isa::Mod::Sub) != 0;
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_;) {
     const std::uint64_t address = addressOf(op, static_cast<unsigned>(std::countr_zero(rest)));
@@ -113,13 +113,13 @@ void Machine::arriveAtBarrier(const Operation& op, std::uint32_t lanes) {
         if (arrivals != 0 || kind == Complete) w.endPhaseIfDone();
         setWord(op, op.result, 0, lane, endsNothing ? together : static_cast<std::uint32_t>(state));
         setWord(op, op.result, 1, lane, static_cast<std::uint32_t>(state >> 32));
-        isFirst = w.phase != phase; // those behind arrive in the next one
+        isFirst = w.phase != phase; // lanes after these arrive in the next phase
       });
     }
   }
 }
 
-/// SYNCS.PHASECHK: is the phase of the top bit over? Those that have to wait let other warps run.
+/// SYNCS.PHASECHK: tests whether the phase in the top bit has completed. Waiting lanes let other warps run.
 void Machine::checkBarrier(const Operation& op, std::uint32_t lanes) {
   ++path().pc;
   bool waits = false;
@@ -137,8 +137,8 @@ void Machine::checkBarrier(const Operation& op, std::uint32_t lanes) {
   if (waits && !meetsAnywhere_) isSwitching_ = givesWay_ = keepsPath_ = true;
 }
 
-/// ARRIVES.LDGSTSBAR: the copies are done now, which is one of the moments that the machine may choose, so that it
-/// arrives, or its byte has come, at once.
+/// ARRIVES.LDGSTSBAR: the copies complete now, which is one of the times that the hardware may choose, so the arrival
+/// or its byte is signaled immediately.
 void Machine::arriveAfterCopies(const Operation& op, std::uint32_t lanes) {
   enum { None, Arrival, Transaction };
   abandonCopies(lanes);

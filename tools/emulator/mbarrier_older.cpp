@@ -1,8 +1,9 @@
-// Barriers in shared memory before sm_90, which are words that ordinary instructions make, look at and change (STS,
-// LDS, ATOMS), but for the arrival itself (ATOMS.ARRIVE, ATOM.ARRIVE, and ARRIVES for the copies of a thread). Observed
-// in ptxas' code: the upper word counts up to 2^31 from that less what is awaited, so that its top bit, the phase,
-// changes when the last one comes; the lower word is 2^30 less what each phase awaits. From there the next phase
-// counts: what the machine does then follows from that, and from how ptxas reads the words (mbarrier.pending_count).
+// Barriers in shared memory before sm_90. They are words that ordinary instructions initialize, read and change (STS,
+// LDS, ATOMS), except for the arrival itself (ATOMS.ARRIVE, ATOM.ARRIVE, and ARRIVES for the copies of a thread).
+// Observed in ptxas' code: the upper word starts at 2^31 minus the expected arrivals and counts up, so its top bit, the
+// phase, flips at the last arrival. The lower word is 2^30 minus the expected arrivals of each phase; the next phase
+// starts from it. The behavior of the hardware follows from that, and from how ptxas reads the words
+// (mbarrier.pending_count).
 
 #include "tools/emulator/machine.h"
 
@@ -15,7 +16,7 @@ namespace orias::emu {
 namespace {
 
 constexpr std::uint32_t kPhase = 1u << 31, kCountMask = kPhase - 1;
-/// In the lower word the count has 30 bits, in the upper one 31.
+/// The count has 30 bits in the lower word, 31 in the upper one.
 constexpr std::uint32_t kLowCountMask = (1u << 30) - 1, kHighOnly = 1u << 30;
 
 std::uint64_t afterArrival(std::uint64_t word) {
@@ -27,7 +28,7 @@ std::uint64_t afterArrival(std::uint64_t word) {
 
 } // namespace
 
-/// ATOMS.ARRIVE, ATOM.ARRIVE: one arrival of each lane; the result is the word before.
+/// ATOMS.ARRIVE, ATOM.ARRIVE: one arrival of each lane; the result is the previous word.
 void Machine::atomicArrive(const Operation& op, std::uint32_t lanes) {
   const Space space = spaceOf(op.inst.op);
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
@@ -43,7 +44,7 @@ void Machine::atomicArrive(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// ARRIVES.LDGSTSBAR: the copies of the lanes are done now, so that they arrive at once.
+/// ARRIVES.LDGSTSBAR: the copies of the lanes complete now, so the lanes arrive immediately.
 void Machine::arriveAfterOlderCopies(const Operation& op, std::uint32_t lanes) {
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));

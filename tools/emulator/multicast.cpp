@@ -1,5 +1,5 @@
-// Addresses that stand for the memory of several devices: LDGMC combines what all of them have; stores and reductions
-// go to all.
+// Multicast addresses, which refer to the memory of several devices: LDGMC combines the values of all; stores and
+// reductions go to all.
 
 #include "tools/emulator/machine.h"
 
@@ -40,7 +40,7 @@ Packed packedOf(AtomFloat type) {
   }
 }
 
-/// The value of an element of 8 bits of all devices. Sums in f16 are rounded at the end, others at each step.
+/// The combined value of an 8-bit element of all devices. Sums in f16 are rounded at the end, others at each step.
 std::uint64_t combinedBytes(unsigned operation, Format type, const std::vector<std::uint64_t>& values) {
   enum { Add, Min, Max, AddInF16 };
   const auto inner = [&](ieee::Bits value) { return ieee::convert(Format::F16, type, value); };
@@ -55,7 +55,7 @@ std::uint64_t combinedBytes(unsigned operation, Format type, const std::vector<s
   return ieee::convert(type, Format::F16, sum);
 }
 
-/// The value of an element of all devices. Sums in f32 are rounded at the end.
+/// The combined value of an element of all devices. Sums in f32 are rounded at the end.
 std::uint64_t combinedFloats(unsigned operation, const Packed& type, const std::vector<std::uint64_t>& values) {
   enum { Add, Min, Max, AddInF32 };
   const bool isWide = operation == AddInF32;

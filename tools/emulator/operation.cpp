@@ -41,7 +41,7 @@ unsigned bytesOf(isa::MemSize size) {
 
 namespace {
 
-/// Is the address a register of 32 bits and a uniform pair?
+/// Whether the address is a 32-bit register plus a uniform pair.
 bool isIndexed(isa::Op op) {
   switch (op) {
   case isa::Op::LDG_INDEXED:
@@ -72,13 +72,13 @@ Code::Code(const Program& program, const Constants& constants) : program_(progra
         op.preset[s] = isa::LaneValue::of64(constants.valueOf(r));
   }
   findAtomics();
-  // Virtual registers that only phis name.
+  // Virtual registers that only phis use.
   for (std::size_t f = 0; f < rows_.size(); ++f)
     if (program.isOri) rows_[f] = std::max(rows_[f], program.rows[f]);
 }
 
-/// Sums of floats in shared memory are loops: LDS, the sum, ATOMS.CAST.SPIN with what was loaded; LD and ATOM.CAST.SPIN
-/// in that of another CTA.
+/// Floating-point additions in shared memory are loops: LDS, the addition, ATOMS.CAST.SPIN with the loaded value; in
+/// that of another CTA LD and ATOM.CAST.SPIN.
 void Code::findAtomics() {
   constexpr std::size_t kReach = 16; // words from the load to the swap
   for (std::size_t i = 0; i < operations_.size(); ++i) {
@@ -160,7 +160,7 @@ void Code::bindSlot(Operation& to, unsigned slot) {
       break;
     }
     if (row.latencyClass == isa::LatencyClass::Gmma && (desc.name == "Rd" || desc.name == "Rc")) {
-      // Too many to be resolved one by one: the handler finds them.
+      // Too many to be resolved individually: the handler resolves them.
       std::uint32_t& rows = rows_[static_cast<std::size_t>(operand.file)];
       if (!operand.isZeroReg()) rows = std::max(rows, place(operand).row + width);
     } else if (desc.role == Role::Use) {
@@ -186,7 +186,7 @@ void Code::bindSlot(Operation& to, unsigned slot) {
     {
       const unsigned bytes = width >= 2 ? 8 : 4;
       const auto value = constants_.read(operand.bank, operand.imm & 0xffff, bytes);
-      // ULDC and LDC look for themselves.
+      // ULDC and LDC read the constant themselves.
       if (!value && !row.has(isa::Flag::ConstLoad)) to.isUnknown = true;
       if (value) to.preset[slot] = isa::LaneValue::of64(*value);
     }

@@ -12,7 +12,7 @@ namespace orias::emu {
 
 class Machine;
 
-/// Where a word of an operand comes from.
+/// The kind of register that a word of an operand comes from.
 enum class From : std::uint8_t { Lane, Predicate, Uniform, UniformPredicate };
 
 /// One 32-bit register (or predicate) that an instruction reads, and the word of the slot that it goes to.
@@ -24,7 +24,7 @@ struct Read {
   std::uint32_t row = 0;
 };
 
-/// One register that it writes.
+/// One register that an instruction writes.
 struct Write {
   std::uint8_t slot = 0, word = 0;
   From to = From::Lane;
@@ -32,10 +32,10 @@ struct Write {
   std::uint32_t row = 0;
 };
 
-/// Registers that an instruction reads at most: STTM.x128 with an address, and more.
+/// The maximum number of registers that an instruction reads: STTM.x128 with an address, and more.
 inline constexpr std::size_t kMostReads = 136;
 
-/// An instruction made ready to run: registers are rows, constants are values, the function that does it is known.
+/// A decoded instruction, ready to execute: registers are rows, constants are values, the handler is known.
 struct Operation {
   using Handler = void (Machine::*)(const Operation& op, std::uint32_t lanes);
 
@@ -43,8 +43,8 @@ struct Operation {
   Handler handler = nullptr;
   isa::LaneFunction lane = nullptr;
   isa::WarpFunction warp = nullptr;
-  bool isFlow = false;    ///< the handler sets the program counter, and is called with no lanes too
-  bool isUniform = false; ///< runs once, under a uniform guard
+  bool isFlow = false;    ///< the handler sets the program counter, and is also called with no lanes
+  bool isUniform = false; ///< executes once, under a uniform guard
   bool isUnknown = false;
   bool startsBlock = false;
 
@@ -61,14 +61,14 @@ struct Operation {
   std::array<std::int8_t, isa::kMaxOperands> firstWrite{}; ///< by slot: index into `writes`, or -1
   isa::LaneValues preset{};                                ///< immediates and constants
 
-  // What handlers of memory and control instructions ask for.
+  // What handlers of memory and control instructions require.
   std::int8_t base = -1, uniform = -1, data = -1, data2 = -1, result = -1, predicate = -1; ///< slots
   std::uint8_t size = 0;                                                                   ///< bytes of an access
   std::uint8_t scale = 0;                                                                  ///< of the base, as a shift
   bool isSigned = false;                                                                   ///< of a load
   bool isWideAddress = false;                                                              ///< 64 bits
-  bool isIndexed = false; ///< ... of which the register has 32
-  bool isStrong = false; ///< no race with atomics: STRONG, or a load of what a compare-and-swap behind it compares with
+  bool isIndexed = false; ///< ... with a 32-bit register
+  bool isStrong = false; ///< no race with atomics: STRONG, or a load whose value a later compare-and-swap compares with
   std::int32_t offset = 0;
   std::uint32_t target = 0;  ///< of a branch: index into the code
   std::uint32_t barrier = 0; ///< row of a convergence barrier
@@ -111,10 +111,9 @@ class Code {
   bool hasPhis_ = false;
 };
 
-/// The function of the machine that executes an instruction for which there is no lane or warp function; null when it
-/// is not modelled.
+/// The machine's handler of an instruction without a lane or warp function; null if it is not modeled.
 Operation::Handler handlerOf(isa::Op op);
-/// Does it decide where the lanes go on?
+/// Whether it determines where the lanes continue.
 bool isFlow(isa::Op op);
 
 } // namespace orias::emu

@@ -23,7 +23,7 @@ const Program& Kernels::program(const std::string& name) {
   std::unique_ptr<Program>& program = programs_[name];
   if (!program) {
     program = std::make_unique<Program>(load_(name));
-    // Not another set of them, nor one that owns itself.
+    // Shares the existing kernels, without an owning cycle.
     program->kernels = std::shared_ptr<Kernels>(std::shared_ptr<Kernels>(), this);
   }
   return *program;
@@ -42,7 +42,7 @@ std::string Program::text(std::size_t index) const {
                                           static_cast<std::int64_t>(kWordBytes));
         o.reg = isa::Operand::kNoReg;
       }
-    // Which of the functions behind the kernel it belongs to.
+    // The function after the kernel that contains it.
     const std::pair<std::string, std::uint64_t>* in = nullptr;
     for (const auto& f : functions)
       if (f.second != 0 && f.second <= address && (in == nullptr || f.second > in->second)) in = &f;

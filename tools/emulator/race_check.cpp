@@ -57,7 +57,7 @@ RaceCheck::Conflict RaceCheck::note(const Access& access) {
       byte.instruction = access.instruction;
       if (access.data) byte.value = access.data[k];
     } else if (!access.isAtomic) {
-      // What this warp is ordered behind, others that are ordered behind this warp are, too.
+      // Warps that are ordered after this warp are also ordered after everything before this warp.
       auto& [first, second] = byte.reads;
       (first.clock == 0 || isOrdered(first, access.warp) ? first : second) = now;
     }

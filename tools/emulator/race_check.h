@@ -8,37 +8,38 @@
 
 namespace orias::emu {
 
-/// Watches the shared memory of a cluster: two warps touch a byte, at least one of them writes it (not both by
-/// atomics), and nothing orders the two. What orders warps are barriers of the CTA and the cluster, for those that take
-/// part (who only arrives is not ordered behind the others), and barriers in memory (SYNCS). Kept with vector clocks,
-/// warp by warp, so that flags which programs make of plain words are not seen to order anything. A load whose value a
-/// compare-and-swap behind it compares with counts as part of that. Lanes of one warp conflict only where one
-/// instruction writes different values to one place: what orders the instructions of a warp cannot be seen in machine
-/// code, where redundant WARPSYNCs are gone. Two readers of a byte are remembered. (The interpreter's check sees lanes
-/// and global memory, too: tools/interpreter/races.h.)
+/// Detects races in the shared memory of a cluster: two warps access a byte, at least one of them writes it (not both
+/// by atomics), and nothing orders the two. Warps are ordered by barriers of the CTA and the cluster, for those that
+/// wait (a warp that only arrives is not ordered after the others), and by barriers in memory (SYNCS). The check uses
+/// vector clocks of warps, so it does not see ordering by flags in plain words. A load whose value a later
+/// compare-and-swap compares with counts as part of that. Lanes of one warp conflict only if one instruction writes
+/// different values to one location: machine code does not show what orders the instructions of a warp, because
+/// redundant WARPSYNCs are deleted. Two readers of a byte are remembered. (The interpreter's check also covers lanes
+/// and global memory: tools/interpreter/races.h.)
 class RaceCheck {
  public:
-  /// For a cluster of CTAs that have `bytes` of shared memory and so many warps each. Warps are numbered through.
+  /// Starts a cluster of `ctas` CTAs with `bytes` of shared memory and `warpsOfEach` warps each. Warps are numbered
+  /// across the cluster.
   void start(std::size_t bytes, unsigned ctas, unsigned warpsOfEach);
 
-  /// A warp has come to a barrier of its CTA, or of the cluster; once all have, those that wait leave it.
+  /// A warp has arrived at a barrier of its CTA, or of the cluster. Once all have arrived, those that wait leave it.
   static constexpr unsigned kCluster = 16;
   void arrive(unsigned warp, unsigned barrier);
   void leave(unsigned warp, unsigned barrier) { join(clocks_[warp], barrierOf(warp / warpsOfEach_, barrier)); }
   void reset(unsigned cta, unsigned barrier) { barrierOf(cta, barrier).clear(); }
-  /// A warp works on the barrier at this address of the cluster's shared memory: it sees what others did before they
-  /// did so.
+  /// A warp operates on the barrier at this address of the cluster's shared memory: it is ordered after the actions of
+  /// others before their operations on it.
   void synchronise(unsigned warp, std::uint64_t address);
 
   struct Access {
-    unsigned cta = 0;       ///< whose shared memory it is
+    unsigned cta = 0;       ///< owner of the shared memory
     std::size_t offset = 0; ///< of the first byte
     std::size_t size = 0;
     std::uint16_t warp = 0;
     bool isWrite = false;
     bool isAtomic = false;
-    std::uint64_t instruction = 0;   ///< counts executed instructions: the same for all lanes of one
-    const std::byte* data = nullptr; ///< what is written
+    std::uint64_t instruction = 0;   ///< counts executed instructions; the same for all lanes of one
+    const std::byte* data = nullptr; ///< written data
   };
   struct Conflict {
     bool found = false;
@@ -46,15 +47,15 @@ class RaceCheck {
     std::uint16_t warp = 0; ///< of the other access
     std::size_t offset = 0; ///< of the byte
   };
-  /// Notes an access; the first conflict that it makes.
+  /// Records an access. Returns the first conflict that it causes.
   Conflict note(const Access& access);
 
  private:
   using Clock = std::vector<std::uint32_t>; ///< by warp; empty: all 0
-  /// When a warp did something; its clock counts from 1.
+  /// The time of a warp's access; its clock starts at 1.
   struct Stamp {
     std::uint16_t warp = 0;
-    std::uint32_t clock = 0; ///< 0: nobody did it
+    std::uint32_t clock = 0; ///< 0: no access
   };
   struct Byte {
     Stamp write;
@@ -76,7 +77,7 @@ class RaceCheck {
   unsigned warpsOfEach_ = 1;
   std::vector<std::vector<Byte>> bytes_;            ///< by CTA
   std::vector<Clock> clocks_;                       ///< by warp
-  std::vector<Clock> barriers_;                     ///< of the CTAs, and behind them that of the cluster
+  std::vector<Clock> barriers_;                     ///< of the CTAs, followed by that of the cluster
   std::unordered_map<std::uint64_t, Clock> places_; ///< of barriers in memory
 };
 

@@ -5,11 +5,11 @@
 
 #include <cstdint>
 
-// What atomic operations and reductions make of a value in memory.
+// The new value of a memory location after an atomic operation or reduction.
 
 namespace orias::emu {
 
-/// Add, min, ... of 32 or 64 bits; the 32-bit ones work on values extended as the type says.
+/// Add, min, ... of 32 or 64 bits. The 32-bit operations use values extended according to the type.
 std::uint64_t reduced(isa::AtomOp op, isa::AtomType type, std::uint64_t old, std::uint64_t value);
 
 /// The format of a floating-point atomic, and whether it flushes subnormals.

@@ -13,13 +13,13 @@ namespace orias::emu {
 
 namespace {
 
-/// Predicates that P2R and R2P can name.
+/// Predicates that P2R and R2P can access.
 constexpr std::uint32_t kPredicates = 0x7f;
 
 } // namespace
 
-/// Numbers: encoder/isa/special_registers.inc. What a program may ask for has a value of which it can know nothing
-/// (which multiprocessor, what time) gets a simple one.
+/// Numbers: encoder/isa/special_registers.inc. Registers whose value a program cannot predict (multiprocessor, time)
+/// have a simple value.
 std::uint64_t Machine::specialRegister(unsigned number, unsigned lane) {
   const launch::Dim3 block = device_.launch.block;
   const std::uint32_t thread = warp().firstThread + lane;
@@ -45,7 +45,7 @@ std::uint64_t Machine::specialRegister(unsigned number, unsigned lane) {
   case 48: return sharedWindow & 0xffffffff;
   case 50: return program_.target->sharedBase() + cta_->shared.size(); // SMEMSZ
   case 52: return localWindow & 0xffffffff;
-  case 55: return 0; // LMEMHIOFF: how low a stack may reach. None is too deep; memcheck sees what is no memory
+  case 55: return 0; // LMEMHIOFF: lower bound of the stack. There is none; memcheck detects invalid memory
   case 56: return bit;
   case 57: return bit - 1;
   case 58: return bit | (bit - 1);
@@ -57,7 +57,7 @@ std::uint64_t Machine::specialRegister(unsigned number, unsigned lane) {
   case 81:
   case 83: return result_.warpInstructions >> 32;
   case 136: return cta_->rank; // CgaCtaId
-  case 138: return 0;          // CgaSize: which record of the constant bank holds; the emulator fills the first one
+  case 138: return 0;          // CgaSize: the record of the constant bank to use; the emulator fills the first one
   case 255: return 0;
   default: stop("unsupported", fmt::format("the special register {}", isa::specialRegisterName(number))); return 0;
   }
@@ -97,7 +97,7 @@ void Machine::readSpecialUniform(const Operation& op, std::uint32_t lanes) {
   setWord(op, op.result, 1, lane, static_cast<std::uint32_t>(value >> 32));
 }
 
-/// R2UR: what the first active lane has.
+/// R2UR: the value of the first active lane.
 void Machine::toUniform(const Operation& op, std::uint32_t lanes) {
   const auto first = static_cast<unsigned>(std::countr_zero(lanes));
   const std::uint32_t value = word(op, op.base, 0, first);
@@ -108,8 +108,8 @@ void Machine::toUniform(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// R2UR.OR: the same, but lanes that the predicate names stay named. ptxas takes the second half of a pair with it, in
-/// loops over the different pairs that lanes hold.
+/// R2UR.OR: likewise, but lanes already in the predicate remain in it. ptxas uses it for the second half of a pair, in
+/// loops over the different pairs of the lanes.
 void Machine::orToUniform(const Operation& op, std::uint32_t lanes) {
   const auto first = static_cast<unsigned>(std::countr_zero(lanes));
   const std::uint32_t value = word(op, op.base, 0, first);
@@ -141,7 +141,7 @@ void Machine::predicatesToRegister(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// UP2UR: the same of the uniform predicates.
+/// UP2UR: likewise for the uniform predicates.
 void Machine::uniformPredicatesToRegister(const Operation& op, std::uint32_t lanes) {
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   const unsigned shift = 8 * isa::getMod(op.inst, isa::Mod::Byte);
@@ -176,7 +176,8 @@ void Machine::registerToPredicates(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// COPY: between registers of any file, a predicate also as 0 or 1 (UNDEF has no source and leaves what is there).
+/// COPY: between registers of any file, a predicate also as 0 or 1 (UNDEF has no source and does not change its
+/// register).
 void Machine::copy(const Operation& op, std::uint32_t lanes) {
   if (op.inst.operandCount < 2) return;
   const isa::Operand& from = op.inst.operands[1];
@@ -192,7 +193,7 @@ void Machine::copy(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// LEPC: the address of a place in the code, which starts at 0 here.
+/// LEPC: the address of the instruction, relative to a code start of 0.
 void Machine::codeAddress(const Operation& op, std::uint32_t lanes) {
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));

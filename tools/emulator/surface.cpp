@@ -22,7 +22,7 @@ namespace {
 
 /// Mod::Geometry of surfaces.
 enum SurfaceGeometry { kLine, kBuffer, kLineLayers, kPlane, kPlaneLayers, kVolume };
-/// Mod::AtomType of SURED. The last two have the sign of the surface's texels.
+/// Mod::AtomType of SURED. The last two have the signedness of the surface's texels.
 enum ReductionType { kU32, kS32, kU64, kS64 = 5, kTexel32, kTexel64 };
 
 std::optional<TextureShape> shapeOf(unsigned geometry) {
@@ -59,8 +59,8 @@ std::uint64_t combined(AtomOp op, bool isSigned, bool isWide, std::uint64_t old,
 
 } // namespace
 
-/// Where the lane's `bytes` bytes are: nothing where they are outside and that is ignored, or where the run stopped. Ra
-/// has the coordinates, of which the first counts bytes or texels, and then the layer.
+/// The address of the lane's `bytes` bytes. Returns nothing if they are outside and ignored, or if the run stopped. Ra
+/// has the coordinates, the first in bytes or texels, and then the layer.
 std::optional<std::uint64_t> Machine::surfaceAddress(const Operation& op, unsigned lane, const Texels& surface,
                                                      unsigned bytes, bool countsTexels) {
   const launch::Texture& texture = surface.texture();
@@ -127,7 +127,7 @@ void Machine::storeTexel(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// SURED. Lanes take their turns in rising order, as in atomics.
+/// SURED. Lanes execute in ascending order, as in atomics.
 void Machine::reduceSurface(const Operation& op, std::uint32_t lanes) {
   const auto action = isa::modAs<AtomOp>(op.inst, Mod::AtomOp);
   const unsigned type = isa::getMod(op.inst, Mod::AtomType);

@@ -1,5 +1,5 @@
-// Copies of boxes of tensors (UTMALDG, UTMASTG, UTMAREDG), from uniform registers, once for all lanes and at once. What
-// a map says is launch::TensorMap's affair.
+// Copies of boxes of tensors (UTMALDG, UTMASTG, UTMAREDG), from uniform registers, once for all lanes; they complete
+// immediately. launch::TensorMap interprets the map.
 
 #include "tools/emulator/machine.h"
 
@@ -18,7 +18,7 @@ using launch::TensorMap;
 
 namespace {
 
-/// How a reduction takes the elements of a tensor.
+/// The reduction of two elements of a tensor.
 std::uint64_t combined(isa::AtomOp op, TensorMap::Type type, std::uint64_t old, std::uint64_t value) {
   using ieee::Format;
   using From = TensorMap::Type;
@@ -35,8 +35,8 @@ std::uint64_t combined(isa::AtomOp op, TensorMap::Type type, std::uint64_t old, 
   }
 }
 
-/// The offsets of an image's pixels stand in the low half of a word: one of 16 bits, two of 8, three of 5. Along the
-/// width these are wHalo of 11 bits and wOffset of 5.
+/// The offsets of an image's pixels are in the low half of a word: one of 16 bits, two of 8, three of 5. Along the
+/// width they are wHalo of 11 bits and wOffset of 5.
 std::vector<unsigned> offsetsOf(TensorMap::Mode mode, std::uint32_t word, unsigned dimensions) {
   constexpr unsigned kBits[] = {0, 16, 8, 5}, kHaloBits = 11;
   std::vector<unsigned> offsets;
@@ -50,7 +50,7 @@ std::vector<unsigned> offsetsOf(TensorMap::Mode mode, std::uint32_t word, unsign
 
 } // namespace
 
-/// Of a map in the window of parameters, those that the kernel got.
+/// The map at an address. In the window of parameters, the kernel's argument.
 std::optional<TensorMap> Machine::tensorMap(std::uint64_t address, unsigned lane) {
   std::array<std::byte, TensorMap::kBytes> bytes;
   constexpr std::size_t kPiece = 16;
@@ -87,7 +87,7 @@ TensorMap::Mode modeOf(const isa::Inst& inst) {
   }
 }
 
-/// May the barrier be that of the other CTA of a pair?
+/// Whether the barrier may be that of the other CTA of a pair.
 bool isOfPair(const isa::Inst& inst) {
   switch (inst.op) {
   case Op::UTMALDG_GATHER: return (isa::getMod(inst, isa::Mod::Sub3) & 2) != 0;
@@ -123,7 +123,7 @@ void Machine::copyBox(const Operation& op, std::uint32_t lanes) {
   const auto elements = map->elements(mode, at, offsets, word(op, box, 0, lane));
   const std::size_t bytes = map->elementBytes();
   const std::uint64_t barrier = loads ? word(op, box, 1, lane) : 0;
-  std::vector<std::uint32_t> ranks; // of the CTAs that get it
+  std::vector<std::uint32_t> ranks; // of the destination CTAs
   if (isMulticast)
     ranks = multicastRanks(extra >> 16);
   else if (loads && (isPair || isSameCta(word(op, box, 0, lane), barrier)))
@@ -147,7 +147,7 @@ void Machine::copyBox(const Operation& op, std::uint32_t lanes) {
       writeMemory(Space::Global, *element.global, lane, data, reduces);
     }
   }
-  // Of a pair, the CTA hears whose barrier it is, for whichever of the two the box was.
+  // In a pair, the CTA that owns the barrier is signaled, regardless of which CTA gets the box.
   for (const std::uint32_t rank : ranks) {
     const auto hears = isPair ? (rank & ~1u) | (static_cast<std::uint32_t>(barrier >> kRankBit) & 1) : rank;
     if (!stopped_) bytesCame(inRank(hears, barrier), lane, static_cast<std::uint32_t>(bytes * elements.size()));

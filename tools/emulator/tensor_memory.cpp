@@ -1,6 +1,6 @@
-// Tensor memory (LDTM, STTM) and its unit (UTC*): products, copies, barriers that hear of them, and what is allocated.
-// The unit takes its operands from uniform registers, once for all lanes, and is done at once. What a product computes
-// and which lanes hold what is launch::TensorProduct's affair.
+// Tensor memory (LDTM, STTM) and its unit (UTC*): products, copies, barrier signals, and allocation. The unit takes its
+// operands from uniform registers, once for all lanes, and completes immediately. launch::TensorProduct defines the
+// products and the layout of lanes.
 
 #include "tools/emulator/machine.h"
 
@@ -98,7 +98,7 @@ void Machine::storeTensor(const Operation& op, std::uint32_t lanes) {
 }
 
 void Machine::multiplyTensors(const Operation& op, std::uint32_t lanes) {
-  if (lanes == 0 || isReplaying_) return; // what disturbed it has been reported
+  if (lanes == 0 || isReplaying_) return; // the disturbance has been reported
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   const isa::InstrDesc& row = isa::desc(op.inst.op);
   const auto slot = [&](std::string_view name) { return row.slotIndex(name); };
@@ -162,7 +162,7 @@ void Machine::copyToTensor(const Operation& op, std::uint32_t lanes) {
 }
 
 void Machine::shiftTensorRows(const Operation& op, std::uint32_t lanes) {
-  if (lanes == 0 || isReplaying_) return; // rows that have moved would move again
+  if (lanes == 0 || isReplaying_) return; // moved rows would move again
   const int at = isa::desc(op.inst.op).slotIndex("URt");
   const std::uint32_t address = uniformWord(op, at, 0) + static_cast<std::uint32_t>(op.offset);
   const bool isPair = isa::getMod(op.inst, Mod::Sub4) != 0;

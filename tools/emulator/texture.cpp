@@ -1,5 +1,5 @@
-// Textures that the launch describes (tools/launch/texture.h): filtered, single texels, gathered, by gradients; what
-// their headers say.
+// Textures of the launch (tools/launch/texture.h): filtered, single texels, gathers, gradients; queries of their
+// headers.
 
 #include "tools/emulator/machine.h"
 
@@ -41,7 +41,7 @@ Way wayOf(Op op) {
   }
 }
 
-/// The registers of an instruction's sources in their order, which does not depend on how they are cut into operands.
+/// The source registers of an instruction in order, independent of their grouping into operands.
 class Sources {
  public:
   void add(std::uint32_t value) { values_[count_++] = value; }
@@ -52,7 +52,7 @@ class Sources {
   unsigned count_ = 0, at_ = 0;
 };
 
-/// Do all lanes of a quad run, or none?
+/// Whether in each quad either all lanes or none execute.
 bool areWholeQuads(std::uint32_t lanes) {
   for (unsigned quad = 0; quad < kLanes; quad += 4)
     if (const std::uint32_t some = lanes >> quad & 0xf; some != 0 && some != 0xf) return false;
@@ -68,7 +68,7 @@ int offsetOf(std::uint32_t packed, unsigned dimension, bool isGathered) {
 
 bool isShape(const launch::Texture& texture, unsigned geometry, bool hasSamples) {
   switch (texture.shape) {
-  case TextureShape::Line: return geometry == kLine || geometry == kPlane; // a line is read as a plane of one row
+  case TextureShape::Line: return geometry == kLine || geometry == kPlane; // a line is read as a plane with one row
   case TextureShape::Plane: return geometry == kPlane && !hasSamples;
   case TextureShape::Volume: return geometry == kVolume;
   case TextureShape::LineLayers: return geometry == kLineLayers;
@@ -81,7 +81,7 @@ bool isShape(const launch::Texture& texture, unsigned geometry, bool hasSamples)
   return false;
 }
 
-/// The low word of the handle, where the instruction has none among its sources.
+/// The low word of the handle, if it is not among the sources of the instruction.
 std::optional<std::uint32_t> Machine::namedHandle(const Operation& op, unsigned lane) const {
   if (op.uniform >= 0) return word(op, op.uniform, 0, lane);
   const isa::InstrDesc& row = isa::desc(op.inst.op);
@@ -93,13 +93,13 @@ std::optional<std::uint32_t> Machine::namedHandle(const Operation& op, unsigned 
   return static_cast<std::uint32_t>(constants_.read(number(bank), 4 * number(index), 4).value_or(0));
 }
 
-/// Behind the texture, from sm_90 on; 0: none.
+/// The sampler's handle follows the texture's, from sm_90 on; 0: none.
 std::uint32_t Machine::namedSampler(const Operation& op, unsigned lane) const {
   return op.uniform < 0 || program_.target->has(isa::Capability::JoinedSamplers) ? 0 : word(op, op.uniform, 1, lane);
 }
 
-/// What a handle names; null, and the end of the run, when it names nothing. Before sm_90 it has the number of a
-/// sampler in its upper bits, and the highest is a mark.
+/// The object of a handle. If there is none, returns null and ends the run. Before sm_90 the handle has a sampler's
+/// number in its upper bits, and the highest bit is a mark.
 std::optional<Texels> Machine::texels(std::uint32_t handle, std::uint32_t sampler) {
   if (program_.target->has(isa::Capability::JoinedSamplers)) {
     constexpr std::uint32_t kSampler = 0x7ff;
@@ -113,7 +113,7 @@ std::optional<Texels> Machine::texels(std::uint32_t handle, std::uint32_t sample
   return found;
 }
 
-/// The level for what the coordinates are in the other lanes of the quad. They are sources from number `first` on.
+/// The level of detail from the coordinates in the other lanes of the quad. These are sources from number `first` on.
 float Machine::levelInQuad(const Operation& op, const Texels& from, unsigned lane, unsigned coordinates,
                            unsigned first) const {
   constexpr unsigned kRight = 1, kBelow = 2;
@@ -132,8 +132,8 @@ float Machine::levelInQuad(const Operation& op, const Texels& from, unsigned lan
   return from.levelFor(at, byX, byY);
 }
 
-/// TEX, TLD, TLD4, TXD. Sources: the layer, the coordinates, the name, the level, the offsets, the sample or the value
-/// to compare with; of TXD the name, the coordinates, the layer, the derivatives.
+/// TEX, TLD, TLD4, TXD. Sources: the layer, the coordinates, the name, the level, the offsets, the sample or the
+/// comparison value; for TXD the name, the coordinates, the layer, the derivatives.
 void Machine::readTexture(const Operation& op, std::uint32_t lanes) {
   const Way way = wayOf(op.inst.op);
   const auto mod = [&](Mod kind) -> unsigned { return isa::getMod(op.inst, kind); };
@@ -164,7 +164,7 @@ void Machine::readTexture(const Operation& op, std::uint32_t lanes) {
       texelAt[d] = static_cast<std::int32_t>(coordinate);
       place.at[d] = std::bit_cast<float>(coordinate);
     }
-    // The offsets stand in the upper half of the layer's word.
+    // The offsets are in the upper half of the layer's word.
     std::optional<std::uint32_t> behind;
     if (isGradient && (hasLayers || mod(Mod::Sub2) != 0)) behind = sources.next();
     if (behind && hasLayers) place.layer = *behind & 0xffff;
@@ -200,9 +200,9 @@ void Machine::readTexture(const Operation& op, std::uint32_t lanes) {
     const launch::Texel texel = isFetch                ? from->fetch(texelAt, place.layer, fetchLevel, sample)
                                 : way == Way::Gathered ? from->gather(place, mod(Mod::Func))
                                                        : from->sample(place);
-    // Nothing is missing ever.
+    // All texels are resident.
     if (const int missing = isa::desc(op.inst.op).slotIndex("Pu"); missing >= 0) setWord(op, missing, 0, lane, 0);
-    // The first two that are wanted go to Rd, in one register if they are halves.
+    // The first two requested components go to Rd, in one register if they are halves.
     std::array<std::uint32_t, 4> wanted{};
     unsigned count = 0;
     for (unsigned c = 0; c < 4; ++c)
@@ -220,7 +220,7 @@ void Machine::readTexture(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// TXQ: the sides of a level, and the number of levels.
+/// TXQ: the dimensions of a level, and the number of levels.
 void Machine::askTexture(const Operation& op, std::uint32_t lanes) {
   const unsigned mask = isa::getMod(op.inst, Mod::Mask);
   const bool hasHandle = isa::getMod(op.inst, Mod::Bindless) != 0;

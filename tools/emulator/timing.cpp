@@ -18,7 +18,7 @@ using isa::LatencyClass;
 
 namespace {
 
-/// Fixed-latency classes that stand for the writers of a file: a read lingers when one of them has to wait for it.
+/// Fixed-latency classes that represent the writers of a file. A read lingers if one of them has to wait for it.
 constexpr std::array<LatencyClass, 4> kWriters = {LatencyClass::Alu, LatencyClass::Fma, LatencyClass::Fp16,
                                                   LatencyClass::Fp64};
 constexpr std::array<LatencyClass, 3> kUniformWriters = {LatencyClass::Udp, LatencyClass::Umov, LatencyClass::R2ur};
@@ -84,8 +84,8 @@ void Timing::start(unsigned warps) {
 
 template <typename Ends> void Timing::remove(Ends&& ends) {
   Clock& clock = *clock_;
-  // A scoreboard may tell of a write while an older one of fixed latency is still under way: nobody will see that one.
-  // Nor is an older read in the way of anything any more that was not too late for this write.
+  // A scoreboard may signal a write while an older one of fixed latency is in flight: the older value is never visible.
+  // Older reads that were not too late for this write are no longer relevant, either.
   for (std::size_t i = 1; i < clock.pending.size(); ++i) {
     const Pending& newer = clock.pending[i];
     if (!newer.isWrite || !newer.isLate || clock.count[newer.unit] < 2 || !ends(newer)) continue;
@@ -135,8 +135,8 @@ void Timing::issue(Warp& warp, std::uint32_t at) {
   }
 }
 
-/// DEPBAR.LE: at most so many of the instructions that took the scoreboard are still under way. With a count above 0
-/// that tells something of those only that end in order.
+/// DEPBAR.LE: at most the given number of the instructions that use the scoreboard are in flight. With a count above 0
+/// this gives information only about instructions that complete in order.
 void Timing::waitForCount(const Step& step) {
   const auto scoreboard = static_cast<std::uint8_t>(step.waitScoreboard);
   remove([&](const Pending& p) {
@@ -188,7 +188,7 @@ template <typename F> void Timing::forEachUnseen(Unit unit, const Access& reader
   if (clock_->count[unit] == 0) return;
   for (auto p = clock_->pending.rbegin(); p != clock_->pending.rend() && lanes != 0; ++p) {
     if (p->unit != unit || !p->isWrite || (p->lanes & lanes) == 0) continue;
-    // What was written before a write that has arrived cannot be seen any more.
+    // Values written before a write that has arrived are no longer visible.
     if (isVisible(*p, reader)) {
       lanes &= ~p->lanes;
       continue;
@@ -253,7 +253,7 @@ void Timing::begin(std::uint32_t lanes) {
   if (lanes == 0) return;
   for (std::uint32_t i = step.first; i < step.end; ++i)
     if (touches_[i].isDef) checkWrite(touches_[i], lanes);
-  // Reads first: a register that the instruction both reads and writes is no conflict with itself.
+  // Reads first, so that a register that the instruction both reads and writes is not a conflict.
   for (std::uint32_t i = step.first; i < step.end; ++i)
     if (const Touch& t = touches_[i]; !t.isDef && (t.isLate || t.lingers)) track(t, lanes);
   for (std::uint32_t i = step.first; i < step.end; ++i) {
@@ -281,7 +281,7 @@ void Timing::checkWrite(const Touch& touch, std::uint32_t lanes) {
 void Timing::checkOverwrite(const Touch& touch, const Pending& p, std::uint32_t lanes, std::uint32_t& lost) {
   unsigned needed = 0;
   if (p.isLate) {
-    // Units that work in order cannot overtake themselves.
+    // Instructions of a unit with in-order execution cannot overtake each other.
     const LatencyClass first = p.access.latencyClass, second = touch.access.latencyClass;
     const unsigned queue = p.isWrite ? target_.completionQueue(first) : target_.readQueue(first);
     const unsigned own = p.isWrite ? target_.completionQueue(second) : target_.readQueue(second);
@@ -320,7 +320,7 @@ void Timing::track(const Touch& touch, std::uint32_t lanes) {
   if (touch.isLate) {
     p.cover = bit(control.writeBarrier);
     if (target_.completionQueue(touch.access.latencyClass) != 0) p.counted = p.cover;
-    // An atomic's predicate (was it done at all?) is there when the operands have been read.
+    // An atomic's predicate (whether it was performed) is available when the operands have been read.
     const bool isEarly = touch.access.latencyClass == LatencyClass::Atomic && fileOf(touch.unit) == File::P;
     if (!touch.isDef || isEarly) p.cover |= bit(control.readBarrier);
   } else {
@@ -329,7 +329,7 @@ void Timing::track(const Touch& touch, std::uint32_t lanes) {
   if (touch.isDef) {
     p.values = keep(touch.unit);
   } else {
-    // The newest read stands for earlier ones of the same instruction.
+    // The newest read replaces earlier ones of the same instruction.
     remove([&](const Pending& old) {
       return !old.isWrite && old.unit == p.unit && old.producer == at_ && old.lanes == p.lanes;
     });
@@ -356,13 +356,13 @@ void Timing::end() {
     remove([&](const Pending& p) {
       return p.isLate && !p.isWrite && isa::settlesReads(inst, !inst.guard.isZeroReg(), p.access.latencyClass, target_);
     });
-  // A stall of 0 lets the pipeline run empty.
+  // A stall of 0 drains the pipeline.
   const std::uint8_t stall = program_.code[at_].inst.control.stall;
   clock_->now += stall != 0 ? stall : target_.maxFixedLatency();
 }
 
-/// What came earlier in the same queue is over when this instruction is, even one whose guard holds for nobody: it
-/// passes through the queue all the same.
+/// Earlier instructions of the same queue have completed when this instruction completes. This also holds if its guard
+/// is false in all lanes, because it passes through the queue anyway.
 void Timing::takeScoreboards() {
   const isa::Control& control = program_.code[at_].inst.control;
   const std::uint8_t written = bit(control.writeBarrier), read = bit(control.readBarrier);

@@ -9,40 +9,37 @@
 
 namespace orias::emu {
 
-/// When results become visible, for code with control words: a register is written when the latency tables say so, or,
-/// if nobody knows when, once an instruction has waited for its scoreboard. Until then readers see the old value. Time
-/// is counted for each warp by the stall counts alone: no result is ever early, and none comes for other reasons than
-/// the control words. Two writes in the wrong order leave the first one's value, and an instruction whose sources were
-/// overwritten before it had read them reads the new ones. Each of these is reported as well.
-///
-/// The machine's registers always hold the newest values; what stands here are the values from before. Memory and
-/// convergence barriers are not timed.
+/// Models when results become visible, for code with control words. A register is written according to the latency
+/// tables, or, for variable latency, once an instruction has waited for its scoreboard. Until then readers see the old
+/// value. Time is counted for each warp by the stall counts alone: no result arrives early, or for other reasons than
+/// the control words. Two writes in the wrong order leave the value of the first one. An instruction whose sources were
+/// overwritten before it read them reads the new values. Each of these is also reported.
 class Timing {
  public:
-  /// Throws orias::Error for Ori: there are no control words in it that could be trusted.
+  /// Throws orias::Error for Ori, which has no reliable control words.
   Timing(const Program& program, const Code& code);
 
-  /// All warps of a cluster start with nothing under way.
+  /// All warps of a cluster start with nothing in flight.
   void start(unsigned warps);
 
   // --- one instruction, in this order
 
-  /// Its turn comes: waits for scoreboards, and lets go what has arrived.
+  /// Issues the instruction: waits for scoreboards, and releases results that have arrived.
   void issue(Warp& warp, std::uint32_t at);
-  /// True if the instruction stalls for fewer cycles than it takes to have an effect on the next one.
+  /// True if the instruction stalls for fewer cycles than it needs to affect the next one.
   bool isCutShort() const { return steps_[at_].isCutShort; }
   /// The bits of a guard as this instruction reads them.
   std::uint32_t guardBits(const Operation& op, std::uint32_t bits, std::uint32_t lanes);
   /// The bits of any predicate (P2R reads them all).
   std::uint32_t predicateBits(unsigned predicate, std::uint32_t bits, std::uint32_t lanes);
-  /// The register behind Operation::reads[index], a row of 32 lanes, as these lanes read it. The result is good until
-  /// the next instruction.
+  /// The register of Operation::reads[index], a row of 32 lanes, as these lanes see it. The result is valid until the
+  /// next instruction.
   const std::uint32_t* rowSeen(const Operation& op, unsigned index, const std::uint32_t* row, std::uint32_t lanes);
-  /// The same for registers that are one word: predicates (by lane), uniform registers.
+  /// Likewise for registers of one word: predicates (by lane), uniform registers.
   std::uint32_t wordSeen(const Operation& op, unsigned index, std::uint32_t word, std::uint32_t lanes);
-  /// It is about to write.
+  /// Call before the instruction writes.
   void begin(std::uint32_t lanes);
-  /// It has written. What it wrote over too early is in replays() then.
+  /// Call after it has written. replays() then has the instructions whose sources it overwrote too early.
   void end();
 
   struct Replay {
@@ -51,7 +48,7 @@ class Timing {
   };
   /// Instructions that read their sources only now.
   const std::vector<Replay>& replays() const { return replays_; }
-  /// What was wrong with the last instruction; the caller clears it.
+  /// The hazards of the last instruction; the caller clears them.
   std::vector<std::string>& findings() { return findings_; }
 
  private:
@@ -59,14 +56,14 @@ class Timing {
   static constexpr std::size_t kUnits = isa::kFileCount << 8;
   static constexpr unsigned kScoreboards = 6;
 
-  /// What an instruction does to one register.
+  /// An access of an instruction to one register.
   struct Touch {
     Unit unit = 0;
-    std::uint8_t slot = 0, word = 0; ///< of a source: of Operation::reads
+    std::uint8_t slot = 0, word = 0; ///< for a source: index in Operation::reads
     bool isDef = false;
-    bool isLate = false;  ///< only a scoreboard tells when it is over
-    bool isNamed = false; ///< an operand names it
-    bool lingers = false; ///< a read for which some writers have to wait a while
+    bool isLate = false;  ///< completion is signaled only by a scoreboard
+    bool isNamed = false; ///< an explicit operand
+    bool lingers = false; ///< a read that some writers have to wait for
     isa::Access access;
   };
   struct Step {
@@ -74,32 +71,33 @@ class Timing {
     isa::LatencyClass latencyClass = isa::LatencyClass::None;
     std::int8_t waitScoreboard = -1; ///< DEPBAR.LE
     std::uint8_t waitCount = 0;
-    bool isCutShort = false; ///< stalls for fewer cycles than it needs
+    bool isCutShort = false; ///< stalls for fewer cycles than required
   };
-  /// A write or read that is under way.
+  /// A write or read in flight.
   struct Pending {
     Unit unit = 0;
     bool isWrite = false, isLate = false;
-    std::uint8_t cover = 0;   ///< waiting for any of these scoreboards ends it
-    std::uint8_t counted = 0; ///< scoreboards that it or a later instruction of its queue took to tell of its end
-    std::array<std::uint8_t, kScoreboards> younger{}; ///< for each of `counted`: how many of that queue took it later
+    std::uint8_t cover = 0;   ///< waiting for any of these scoreboards completes it
+    std::uint8_t counted = 0; ///< scoreboards of it or of later instructions of its queue that signal its completion
+    std::array<std::uint8_t, kScoreboards> younger{}; ///< for each of `counted`: how many later instructions of that
+                                                      /// queue use it
     isa::Access access;
     std::uint32_t producer = 0;
     std::uint32_t lanes = 0;
     std::int64_t issued = 0;
     std::array<std::int64_t, kScoreboards> coveredSince{};
-    std::uint32_t values = 0; ///< of a write: index of the old ones in Clock::rows
+    std::uint32_t values = 0; ///< for a write: index of the old values in Clock::rows
   };
-  using Row = std::array<std::uint32_t, kLanes>; ///< registers that are one word use the first only
+  using Row = std::array<std::uint32_t, kLanes>; ///< one-word registers use only the first
   struct Clock {
     std::int64_t now = 0;
     std::vector<Pending> pending; ///< in the order of issue
     std::array<std::uint8_t, kUnits> count{};
-    std::int64_t nextArrival = 0; ///< nothing of fixed latency arrives before
+    std::int64_t nextArrival = 0; ///< no fixed-latency result arrives earlier
     std::vector<Row> rows;
     std::vector<std::uint32_t> freeRows;
   };
-  /// What a write that came too early is to leave.
+  /// The value that remains after a write that came too early.
   struct Lost {
     Unit unit = 0;
     std::uint32_t lanes = 0;
@@ -119,7 +117,7 @@ class Timing {
   void waitForCount(const Step& step);
   const Touch* touchOf(const Operation& op, unsigned read) const;
   bool isVisible(const Pending& pending, const isa::Access& reader) const;
-  /// Calls f(pending, lanes) for each write that these lanes do not see yet, newest first.
+  /// Calls f(pending, lanes) for each write that is not yet visible to these lanes, newest first.
   template <typename F> void forEachUnseen(Unit unit, const isa::Access& reader, std::uint32_t lanes, F&& f);
   std::uint32_t bitsSeen(Unit unit, const isa::Access& reader, std::uint32_t bits, std::uint32_t lanes);
   void checkWrite(const Touch& touch, std::uint32_t lanes);
@@ -138,7 +136,7 @@ class Timing {
   std::vector<std::string> findings_;
   std::vector<Replay> replays_;
 
-  // The instruction that runs.
+  // The current instruction.
   Warp* warp_ = nullptr;
   Clock* clock_ = nullptr;
   std::uint32_t at_ = 0;

@@ -1,6 +1,6 @@
-// Checks what somebody calls uniform (Program::uniformRegisters, uniformBlocks): all lanes that read such a register
-// together find the same in it, and all lanes of a warp that have not exited are together in such a block. The sources
-// of phis are not looked at: what matters is who reads the result.
+// Checks claims of uniformity (Program::uniformRegisters, uniformBlocks): all lanes that read such a register together
+// see the same value, and all lanes of a warp that have not exited execute such a block together. The sources of phis
+// are not checked, only the readers of their results.
 
 #include "tools/emulator/machine.h"
 
@@ -42,7 +42,7 @@ void Machine::checkClaims(const Operation& op, std::uint32_t lanes) {
                             claim, bits, mask, cta_->id.x, cta_->id.y, cta_->id.z, warp().index));
     }
   }
-  if ((lanes & (lanes - 1)) == 0) return; // nobody to differ from
+  if ((lanes & (lanes - 1)) == 0) return; // only one lane
   for (unsigned i = 0; i < op.readCount; ++i)
     checkClaim(op, i, lanes);
 }

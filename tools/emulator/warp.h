@@ -13,7 +13,7 @@ namespace orias::emu {
 
 inline constexpr unsigned kLanes = 32;
 
-/// Lanes that are at the same place and go on together.
+/// Lanes at the same instruction that execute together.
 struct Path {
   enum class State : std::uint8_t {
     Ready,
@@ -29,23 +29,23 @@ struct Path {
   std::uint32_t barrier = 0; ///< row of the convergence barrier, or number of the CTA's
 };
 
-/// The most bytes that one lane moves at once.
+/// The maximum number of bytes that one lane moves at once.
 inline constexpr unsigned kMaxAccess = 16;
 
-/// A copy to shared memory that is under way: read, and not written yet.
+/// A copy to shared memory in flight: read, and not yet written.
 struct PendingCopy {
   std::uint32_t target = 0;
   std::uint8_t bytes = 0;
   std::uint8_t lane = 0;
-  std::uint32_t group = 0; ///< how many groups of the lane ended before it
+  std::uint32_t group = 0; ///< number of groups of the lane that ended before it
   std::array<std::byte, kMaxAccess> data{};
 };
 
-/// A product of a warp group that is under way: its sum stands here until the warp waits for it.
+/// A product of a warp group in flight: its sum is kept here until the warp waits for it.
 struct PendingProduct {
   std::uint32_t at = 0;           ///< the operation
   std::uint32_t first = 0;        ///< row of the sum
-  std::uint32_t groupsEnded = 0;  ///< since, its own included; 0: it is in none yet
+  std::uint32_t groupsEnded = 0;  ///< since the product, its own included; 0: it is not in a group yet
   std::vector<std::uint32_t> sum; ///< [word * 32 + lane]
   std::vector<std::pair<std::uint32_t, std::array<std::uint32_t, kLanes>>> factors; ///< rows that it reads
 
@@ -64,22 +64,23 @@ struct Warp {
   std::vector<std::uint32_t> p;  ///< [row]: one bit for each lane
   std::vector<std::uint32_t> u;  ///< uniform registers
   std::vector<std::uint32_t> up; ///< uniform predicates: 0 or 1
-  std::vector<std::uint32_t> b;  ///< [row * 32 + lane]: the lanes that the lane meets at the convergence barrier
-  std::array<std::uint32_t, kLanes> from{}; ///< block that the lane was in before this one
+  std::vector<std::uint32_t> b;  ///< [row * 32 + lane]: the lanes with which the lane reconverges at the convergence
+                                 /// barrier
+  std::array<std::uint32_t, kLanes> from{}; ///< predecessor block of each lane
   std::array<std::uint64_t, kLanes> rpc{};  ///< Rpc
   std::vector<Path> paths;
-  std::size_t current = 0;   ///< the path that runs
-  std::uint32_t yielded = 0; ///< lanes that have let others run, and that no WARPSYNC has brought together since
-  /// The current path was chosen out of turn and goes on for this many instructions when the warp runs next.
+  std::size_t current = 0;   ///< the running path
+  std::uint32_t yielded = 0; ///< lanes that have yielded and that no WARPSYNC has converged since
+  /// The current path was selected out of turn and continues for this many instructions when the warp runs next.
   std::uint32_t patience = 0;
   /// Results of the last BAR.RED.
   std::uint32_t barrierCount = 0;
   bool barrierAnswer = false;
-  /// Registers of each thread, for programs that change it; all that there are for the others.
+  /// Registers of each thread, for programs that change the number; otherwise all registers.
   std::uint32_t registers = kAllRegisters;
-  std::optional<std::uint32_t> clusterPhase; ///< in which the warp arrived at the cluster's barrier last
-  /// LDGSTS: what nobody has waited for, in program order; how many groups each lane has ended; the scoreboard that
-  /// counts groups (none before phase 115).
+  std::optional<std::uint32_t> clusterPhase; ///< the phase in which the warp last arrived at the cluster's barrier
+  /// LDGSTS: copies that have not been waited for, in program order; the number of groups each lane has ended; the
+  /// scoreboard that counts groups (none before phase 115).
   std::vector<PendingCopy> copies;
   std::array<std::uint32_t, kLanes> copyGroups{};
   std::uint8_t copyScoreboard = isa::Control::kNoBarrier;

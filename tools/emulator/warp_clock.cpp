@@ -12,7 +12,7 @@ void WarpClock::Queue::add(std::uint64_t time) {
 std::uint64_t WarpClock::Queue::allBut(std::uint32_t newest) const {
   if (newest == 0) return all;
   if (newest >= count) return 0;
-  // Results older than the ones kept came no later than the oldest of those.
+  // Results older than the recorded ones arrived no later than the oldest of those.
   return upTo[(count - 1 - std::min(newest, kKept - 1)) % kKept];
 }
 

@@ -1,7 +1,7 @@
-// Products of a warp group (HGMMA, QGMMA, IGMMA, BGMMA): each warp has 16 rows of D. They are computed at once, with
-// what is in shared memory then, and D is written when WARPGROUP.DEPBAR waits for their group, the latest moment that
-// the machine may choose. Until then its registers hold a NaN, and who comes near them, or writes what a product reads,
-// is reported. Sums are rounded as those of HMMA (encoder/isa/semantics/README.md).
+// Products of a warp group (HGMMA, QGMMA, IGMMA, BGMMA): each warp has 16 rows of D. They are computed immediately,
+// from the current contents of shared memory. D is written when WARPGROUP.DEPBAR waits for their group, the latest time
+// that the hardware may choose. Until then its registers hold a NaN. Accesses to these registers and writes to the
+// sources of the product are reported. Sums are rounded as those of HMMA (encoder/isa/semantics/README.md).
 
 #include "tools/emulator/machine.h"
 
@@ -27,11 +27,11 @@ using launch::MatrixDescriptor;
 
 namespace {
 
-constexpr unsigned kRows = 16;               ///< of a warp
-constexpr unsigned kWarps = 4;               ///< of a group
-constexpr std::uint32_t kNoSum = 0x7fff7fff; ///< in the registers of a sum that is not there yet
+constexpr unsigned kRows = 16;               ///< per warp
+constexpr unsigned kWarps = 4;               ///< per group
+constexpr std::uint32_t kNoSum = 0x7fff7fff; ///< in the registers of a sum that is not available yet
 
-/// What a product multiplies and adds.
+/// The operands and accumulator of a product.
 struct Arithmetic {
   enum class Kind : std::uint8_t { Float, Integer, Bit } kind = Kind::Float;
   Format a{}, b{}, sum = Format::F32;
@@ -40,7 +40,7 @@ struct Arithmetic {
   unsigned bits = 16, depth = 16;
   bool isSparse = false;
 
-  /// Elements in a row of A that are there.
+  /// The stored elements in a row of A.
   unsigned held() const { return isSparse ? depth / 2 : depth; }
   bool sumsAreHalves() const { return kind == Kind::Float && sum == Format::F16; }
 };
@@ -118,7 +118,7 @@ Arithmetic arithmeticOf(const isa::Inst& inst) {
   return x;
 }
 
-/// Elements as numbers that multiply exactly: doubles for floats and for integers.
+/// Elements as numbers with exact products: doubles for floats and for integers.
 double numberOf(const Arithmetic& x, bool isA, std::uint32_t bits) {
   switch (x.kind) {
   case Arithmetic::Kind::Float: return ieee::doubleOf(ieee::convert(Format::F64, isA ? x.a : x.b, bits));
@@ -129,7 +129,7 @@ double numberOf(const Arithmetic& x, bool isA, std::uint32_t bits) {
   return bits;
 }
 
-/// C and the sum of products, which is exact for integers.
+/// C plus the sum of products, which is exact for integers.
 std::uint32_t added(const Arithmetic& x, double products, std::uint32_t c) {
   if (x.kind == Arithmetic::Kind::Float) {
     const double old = ieee::doubleOf(ieee::convert(Format::F64, x.sum, c));
@@ -143,7 +143,7 @@ std::uint32_t added(const Arithmetic& x, double products, std::uint32_t c) {
   return static_cast<std::uint32_t>(sum);
 }
 
-/// Where a row and a column of D are: lane, register, and which half of it.
+/// The location of a row and column of D: lane, register, and which half of it.
 struct SumPlace {
   unsigned lane, word, shift;
 };
@@ -153,7 +153,7 @@ SumPlace placeOfSum(const Arithmetic& x, unsigned row, unsigned column) {
   return {lane, pair * 2 + column % 2, 0};
 }
 
-/// The same for A, of whose elements a register holds one or several, neighbours along the sum.
+/// Likewise for A. A register holds one or several elements, neighbors along the sum.
 struct FactorPlace {
   unsigned lane, word, shift;
 };
@@ -162,7 +162,7 @@ FactorPlace placeOfFactor(const Arithmetic& x, unsigned row, unsigned k) {
   return {row % 8 * 4 + group % 4, group / 4 * 2 + row / 8, k % packed * x.bits};
 }
 
-/// What a product adds to: the sum of the one before it, where that is under way.
+/// The addend of a product: the sum of the previous product, if that is in flight.
 const std::uint32_t* sumBefore(Warp& warp, std::uint32_t row) {
   for (std::size_t i = warp.products.size(); i-- > 0;)
     if (const PendingProduct& product = warp.products[i]; product.writes(row))
@@ -174,7 +174,7 @@ const std::uint32_t* sumBefore(Warp& warp, std::uint32_t row) {
 
 void Machine::multiplyGroup(const Operation& op, std::uint32_t lanes) {
   if (lanes != ~0u) return stop("unsupported", "a matrix instruction with inactive lanes");
-  if (isReplaying_) return; // what disturbed it has been reported
+  if (isReplaying_) return; // the disturbance has been reported
   const isa::InstrDesc& row = isa::desc(op.inst.op);
   const auto group = static_cast<std::size_t>(row.slotIndex("gsb"));
   const bool closesGroup = op.inst.operands[group].imm == 0;
@@ -195,8 +195,8 @@ void Machine::multiplyGroup(const Operation& op, std::uint32_t lanes) {
     return MatrixDescriptor(uniformWord(op, descriptors, first) | std::uint64_t{uniformWord(op, descriptors, first + 1)}
                                                                       << 32);
   };
-  // At -O0 ptxas ends a group with a product of matrices at address 0, where no matrix of a program lies, and reads
-  // nothing of it: what it makes is not known.
+  // At -O0 ptxas ends a group with a product of matrices at address 0, where a program has no matrix, and does not use
+  // the result. What the hardware computes is not known.
   bool isAtNull = aIsInMemory;
   for (unsigned word = 0; word < 4; ++word)
     isAtNull &= uniformWord(op, descriptors, word) == 0;
@@ -222,7 +222,7 @@ void Machine::multiplyGroup(const Operation& op, std::uint32_t lanes) {
     return stop("unsupported", "matrix rows that are longer than the swizzle");
 
   std::vector<double> a(std::size_t{kRows} * x.held()), b(std::size_t{columns} * x.depth);
-  std::vector<unsigned> columnsOfA(a.size()); // where its elements stand
+  std::vector<unsigned> columnsOfA(a.size()); // positions of its elements
   std::array<std::uint32_t, 32> metadata{};
   unsigned selector = 0;
   if (x.isSparse) {
@@ -291,7 +291,7 @@ void Machine::beginProduct(PendingProduct product) {
   for (const auto& [row, values] : product.factors)
     if (product.writes(row)) reportProduct(product, row, true);
   for (const PendingProduct& before : w.products) {
-    // Products of one sum come one after the other.
+    // Products with the same sum execute in sequence.
     const bool isSameSum = before.first == product.first && before.sum.size() == product.sum.size();
     for (std::uint32_t k = 0; k < words && !isSameSum; ++k)
       if (before.writes(product.first + k)) reportProduct(before, product.first + k, true);
@@ -309,7 +309,7 @@ void Machine::endGroupOfProducts() {
     ++product.groupsEnded;
 }
 
-/// WARPGROUP.DEPBAR.LE: all but the newest groups are done.
+/// WARPGROUP.DEPBAR.LE: waits until all but the newest groups have completed.
 void Machine::waitForProducts(const Operation& op, std::uint32_t) {
   const int count = isa::desc(op.inst.op).slotIndex("count");
   const auto left = static_cast<std::uint32_t>(op.inst.operands[static_cast<std::size_t>(count)].imm);
@@ -317,7 +317,7 @@ void Machine::waitForProducts(const Operation& op, std::uint32_t) {
   for (const PendingProduct& product : w.products)
     if (product.groupsEnded > left) std::copy(product.sum.begin(), product.sum.end(), w.row(product.first));
   std::erase_if(w.products, [&](const PendingProduct& product) { return product.groupsEnded > left; });
-  // Of two products of one sum the younger one may be under way still.
+  // Of two products with the same sum, the younger one may still be in flight.
   for (const PendingProduct& product : w.products)
     std::fill_n(w.row(product.first), product.sum.size(), kNoSum);
 }
