@@ -32,7 +32,7 @@ std::string_view nameOf(RematTarget::Reason reason);
 /// * If RematForOcc is 0: 80% of `live`.
 /// * With RematBeforeSched: the limit of a class with at least RematForOcc percent of the current warps that is at most
 ///   16 registers below `live`.
-/// Without that knob, phase 97 targets classes, when it knows the registers of its schedules.
+/// Unless RematBeforeSched is set, phase 97 targets classes, when it knows the registers of its schedules.
 class RematTargets {
  public:
   RematTargets(const ori::Function& function, const PhaseContext& context);

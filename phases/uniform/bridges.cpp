@@ -21,15 +21,16 @@ using ori::Instr;
 
 namespace {
 
-/// A register of the lanes and what is added to it.
+/// A vector register plus a constant.
 struct Sum {
   Operand root;
   std::uint32_t added = 0;
 };
 
-/// A value that goes to the warp so often in a block is brought once. With two the longer chain would not pay.
+/// A value that is copied to the uniform file this often in a block is copied once. For two, the longer chain would not
+/// pay.
 constexpr std::size_t kFewest = 3;
-/// Uniform registers that may hold such values at a time, in a block.
+/// The most uniform registers that may hold such values at a time, in a block.
 constexpr std::size_t kMostHeld = 12;
 
 class BridgeSharing {
@@ -49,7 +50,7 @@ class BridgeSharing {
   unsigned share(Block& block) {
     unsigned gone = 0;
     std::map<Key, std::vector<std::pair<Instr*, Sum>>> bridges;
-    std::vector<Key> order; // of their first bridges: what is made does not hang on the numbers of registers
+    std::vector<Key> order; // of their first bridges, so that the result does not depend on register numbers
     const auto finish = [&] {
       std::size_t held = 0;
       for (const Key& key : order)
@@ -58,7 +59,7 @@ class BridgeSharing {
       order.clear();
     };
     for (Instr& instr : block) {
-      if (regalloc::isCall(instr)) finish(); // which may change uniform registers
+      if (regalloc::isCall(instr)) finish(); // calls may change uniform registers
       if (instr.op != Op::R2UR || instr.isGuarded() || !instr.op_(0).isZeroReg() || !isPlain(instr.op_(2).value()))
         continue;
       const Sum sum = sumOf(instr.op_(2).value());
@@ -84,7 +85,7 @@ class BridgeSharing {
       if (!def || def->isGuarded() || def->op != Op::IADD3 || def->op_(0).value() != sum.root ||
           !def->op_(1).isZeroReg() || !def->op_(2).isZeroReg())
         break;
-      // A register and numbers, in whichever order.
+      // A register and numbers, in any order.
       Operand next;
       std::uint32_t added = sum.added;
       bool isSum = true;
@@ -130,7 +131,7 @@ class BridgeSharing {
   }
 
   ori::Function& function_;
-  std::vector<bool> isSingle_; ///< by virtual register, of those that were there at first
+  std::vector<bool> isSingle_; ///< by virtual register, of the original ones
 };
 
 } // namespace

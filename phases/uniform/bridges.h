@@ -4,9 +4,9 @@
 
 namespace orias::phases {
 
-/// Shares cross-file copies within a block: additions of constants to a register that is already copied are made on the
-/// uniform datapath from what was brought first, as those of matrix descriptors and of the addresses of copies are.
-/// Returns how many bridges (R2UR) went.
+/// Shares cross-file copies within a block: additions of constants to a register that has been copied already use the
+/// uniform datapath, starting from the first copy. Matrix descriptors and addresses of copies are such additions.
+/// Returns how many bridges (R2UR) were removed.
 unsigned shareBridges(ori::Function& function);
 
 } // namespace orias::phases

@@ -23,7 +23,7 @@ using ori::Instr;
 
 namespace {
 
-/// Words at a fixed place of a constant bank that an instruction loads.
+/// A load of words at a known offset of a constant bank.
 struct FixedLoad {
   Instr* instr = nullptr;
   Operand result;
@@ -75,7 +75,7 @@ class ConstantNamer {
   }
 
  private:
-  /// The instruction with the constant in place of the register; nothing where no form of it has room.
+  /// The instruction with the constant instead of the register; nothing if no form of it allows that.
   static std::optional<InstrDraft> named(const ori::Operand& use, const FixedLoad& load) {
     const Instr& reader = *use.owner;
     if (&use < reader.operands) return std::nullopt; // the guard
@@ -92,7 +92,7 @@ class ConstantNamer {
     return placeUniform(draft, slot, constant) ? std::optional(draft) : std::nullopt;
   }
 
-  /// The same for the addend of a product with a number: `factor` is a register that will have the number.
+  /// The same for the addend of a product with an immediate: `factor` is a register that will hold the number.
   static std::optional<InstrDraft> namedAddend(const ori::Operand& use, const FixedLoad& load, std::int64_t& number) {
     constexpr unsigned kFactor = 3, kAddend = 4;
     const Instr& reader = *use.owner;
@@ -105,7 +105,7 @@ class ConstantNamer {
     return isa::fits(draft.op, draft.mods, draft.operands) ? std::optional(draft) : std::nullopt;
   }
 
-  /// All readers name the constant, and the load goes.
+  /// Replaces the load by constant operands in all its readers, or in none.
   bool nameEverywhere(const FixedLoad& load) {
     std::vector<std::pair<Instr*, InstrDraft>> drafts;
     std::vector<std::pair<std::int64_t, Instr*>> products;
@@ -123,7 +123,7 @@ class ConstantNamer {
       if (canAll) drafts.emplace_back(reader, *draft);
     });
     if (!canAll || drafts.empty()) return false;
-    // A number that nobody has yet costs as much as the load.
+    // Each further number in a register costs as much as the load.
     for (const auto& [number, reader] : products)
       if (number != products.front().first) return false;
     for (const auto& [number, reader] : products)
@@ -132,7 +132,7 @@ class ConstantNamer {
       const bool isProduct =
           std::any_of(products.begin(), products.end(), [&](const auto& product) { return product.second == reader; });
       if (isProduct) {
-        // The factor follows when all its readers are known.
+        // The factor is set when all its readers are known.
         addends_[reader] = draft.operands[4];
         continue;
       }
@@ -148,7 +148,7 @@ class ConstantNamer {
     return true;
   }
 
-  /// One register for each number, above all products with it.
+  /// Makes one register for each number, before all products with it.
   void moveFactors() {
     for (auto& [number, readers] : factors_) {
       BlockId at = readers.front()->block->id;
@@ -173,18 +173,19 @@ class ConstantNamer {
       function_.erase(load);
   }
 
-  /// The first of them in the block, else its terminator; null if it has none.
+  /// The first of the readers in the block, else its terminator; null if it has none.
   static Instr* firstReader(Block& block, const std::vector<Instr*>& readers) {
     for (Instr& instr : block)
       if (std::ranges::find(readers, &instr) != readers.end()) return &instr;
     return block.last && ori::isTerminator(block.last->op) ? block.last : nullptr;
   }
 
-  /// A load that is wanted behind an early exit goes there, and who reads it in front names the constant.
+  /// Moves a load that is read after an early exit to the blocks after it. Readers before the exit use the constant as
+  /// an operand.
   void sink(const FixedLoad& load) {
     Block& from = *load.instr->block;
     if (!from.last || from.last->op != Op::EXIT || !from.last->isGuarded()) return;
-    if (load.instr->op == Op::LDC && load.result.width != 1) return; // two instructions without LDC's wait
+    if (load.instr->op == Op::LDC && load.result.width != 1) return; // two instructions without the latency of LDC
     std::vector<std::pair<Instr*, InstrDraft>> drafts;
     std::vector<Instr*> behind;
     BlockId to = ori::kNoId;
@@ -234,8 +235,8 @@ class ConstantNamer {
   PhaseContext& context_;
   const ori::DomTree& dominators_;
   std::map<std::int64_t, std::vector<Instr*>> factors_; ///< products by their number
-  std::map<const Instr*, Operand> addends_;             ///< their addends to be
-  std::vector<Instr*> doomed_;                          ///< loads of them
+  std::map<const Instr*, Operand> addends_;             ///< their future addends
+  std::vector<Instr*> doomed_;                          ///< the loads of these addends
   unsigned changed_ = 0;
 };
 

@@ -22,12 +22,12 @@ using ori::Instr;
 
 namespace {
 
-/// Uniform registers kept free for what scheduling stretches and calls take.
+/// Uniform registers kept free for live ranges that scheduling lengthens and for calls.
 constexpr int kSpareRegisters = 8;
-/// Pairs of them that words with close readers may take at one place, and how close these are.
+/// The most register pairs for words with close readers at one point, and the largest distance of such readers.
 constexpr unsigned kPairsBetween = 2, kClose = 12;
 
-/// A double word of a constant bank, and who reads it.
+/// A double word of a constant bank, and its readers.
 struct DoubleWord {
   unsigned bank = 0;
   std::int32_t offset = 0; ///< of its first byte
@@ -65,11 +65,12 @@ class ConstantMover {
                      [](const DoubleWord* a, const DoubleWord* b) { return a->weight > b->weight; });
     const int all = static_cast<int>(context_.target.registerCount(File::UR)) - kSpareRegisters;
     int room = all - static_cast<int>(namedRegisters(function_, File::UR));
-    if (room < 2 * static_cast<int>(order.size())) // what is live decides
+    if (room < 2 * static_cast<int>(order.size())) // the live registers decide
       room = all - static_cast<int>(function_.analyses().pressure().maximum()[static_cast<unsigned>(File::UR)]);
     for (DoubleWord* word : order) {
-      if (word->readers.size() == 1 && isUniformLoad(*word->readers.front())) continue; // it serves all already
-      // Pairs stand at even numbers, so a single word may cost the one beside it.
+      if (word->readers.size() == 1 && isUniformLoad(*word->readers.front()))
+        continue; // already loaded for all readers
+      // Pairs are aligned, so a single word may cost the adjacent register, too.
       if (room >= 2)
         room -= 2;
       else if (!fitsBetween(*word)) {
@@ -93,7 +94,7 @@ class ConstantMover {
     return (width == 1 && o.imm % 4 == 0) || (width == 2 && o.imm % 8 == 0);
   }
 
-  /// The operand that would stand there, with the marks of the constant.
+  /// The uniform operand that replaces the constant, with its modifiers.
   static Operand uniform(const Operand& o, Operand reg) {
     reg.flags |= static_cast<std::uint8_t>(o.flags & (Operand::kNeg | Operand::kAbs | Operand::kNot));
     reg.half = o.half;
@@ -102,12 +103,12 @@ class ConstantMover {
 
   void find(Instr& instr) {
     const isa::InstrDesc& row = isa::desc(instr.op);
-    if (isUniformLoad(instr)) { // its row gives the constant no width
+    if (isUniformLoad(instr)) { // the instruction table gives its constant no width
       const ori::Operand& from = instr.op_(1);
       return add(instr, from.bank, from.imm, instr.op_(0).width);
     }
     if (isLaneLoad(instr)) return add(instr, instr.op_(1).imm, instr.op_(3).imm, instr.op_(0).width);
-    // Loads of constants and copies have forms of their own, and are the cheapest way to file R.
+    // Loads of constants and copies have separate forms, and are the cheapest path to file R.
     if (row.has(isa::Flag::Uniform) || row.has(isa::Flag::ConstLoad) || row.has(isa::Flag::Copy) || row.isPseudo())
       return;
     for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
@@ -124,8 +125,7 @@ class ConstantMover {
     }
   }
 
-  /// The copy of a uniform register that is the other source of the instruction, and read by nothing else; null if
-  /// there is none.
+  /// The copy of a uniform register that is the instruction's other source and has no other use; null if there is none.
   Instr* copyOfUniform(const Instr& instr, const ori::Operand& source) const {
     if (!source.isReg(File::R) || !source.isVirtual() || source.width != 1 || source.isDef) return nullptr;
     Instr* copy = function_.singleDef(source.reg);
@@ -138,8 +138,8 @@ class ConstantMover {
     return uses == 1 && function_.vreg(source.reg).width == 1 ? copy : nullptr;
   }
 
-  /// An instruction that reads a constant and a copy of a uniform register can have the copy as a uniform register
-  /// instead, and a load to a vector register in the place of the copy: one instruction less.
+  /// Saves an instruction where one reads a constant and a copy of a uniform register: it reads the uniform register
+  /// directly, and the constant is loaded to a vector register instead of the copy.
   bool loadInsteadOfCopy(Instr& instr, const DoubleWord& word) {
     if (instr.block->loopDepth != 0 || isUniformLoad(instr)) return false;
     std::optional<unsigned> constant;
@@ -170,7 +170,8 @@ class ConstantMover {
     return false;
   }
 
-  /// Two words that close neighbours read one after the other take a pair of registers for a short while only.
+  /// Whether the two words are read by close consecutive instructions, so that they need a register pair for a short
+  /// time only.
   bool fitsBetween(const DoubleWord& word) {
     const Block* block = word.readers.front()->block;
     if (word.width() != 2 || word.readers.size() < 2 || !divergence_.isUniformBlock(block->id)) return false;
@@ -195,7 +196,7 @@ class ConstantMover {
     pairsAt_.assign(next, 0);
   }
 
-  /// A load that phase 74 has made already: its readers can have the words from a load that serves others, too.
+  /// Whether the instruction is a load that phase 74 has made already: its readers can use the words of a common load.
   bool isUniformLoad(const Instr& instr) const {
     if (instr.op != Op::ULDC || instr.isGuarded() || !isCandidate(instr, 1)) return false;
     const auto size = isa::modAs<isa::MemSize>(instr, isa::Mod::Size);
@@ -205,8 +206,8 @@ class ConstantMover {
            function_.singleDef(to.reg) == &instr && to.width == function_.vreg(to.reg).width;
   }
 
-  /// A load to vector registers, of words that readers could have in uniform ones, where only some lanes of the warp
-  /// are: phase 74 has left it there.
+  /// Whether the instruction is a load to vector registers that phase 74 has kept, since only some lanes of the warp
+  /// are active, and whose readers accept uniform registers.
   bool isLaneLoad(const Instr& instr) {
     if (instr.op != Op::LDC || instr.isGuarded() || divergence_.isUniformBlock(instr.block->id)) return false;
     const ori::Operand& to = instr.op_(0);
@@ -219,8 +220,8 @@ class ConstantMover {
            !readersFromUniform(instr, Operand::virt(File::UR, 0, to.width)).empty();
   }
 
-  /// The readers of what a load to vector registers writes, with the words from `loaded` instead; none if one of them
-  /// has no form for that.
+  /// Rewrites the readers of a vector load to read the words from `loaded`; returns none if one of them has no form for
+  /// that.
   std::vector<std::pair<Instr*, InstrDraft>> readersFromUniform(const Instr& load, const Operand& loaded) {
     std::vector<std::pair<Instr*, InstrDraft>> readers;
     bool fits = true;
@@ -252,7 +253,7 @@ class ConstantMover {
         word.dominator == ori::kNoId ? instr.block->id : dominators_.commonDominator(word.dominator, instr.block->id);
   }
 
-  /// The place of the load: the closest block above all readers that the warp runs together and that is in no loop.
+  /// Places the load: in the closest convergent block outside loops that dominates all readers.
   void load(DoubleWord& word) {
     BlockId at = word.dominator;
     while (dominators_.idom(at) != ori::kNoId &&
@@ -262,7 +263,7 @@ class ConstantMover {
     Instr* where = block->last && ori::isTerminator(block->last->op) ? block->last : nullptr;
     for (Instr* reader : word.readers)
       if (reader->block == block) {
-        where = reader; // readers stand in the order of the blocks' instructions
+        where = reader; // readers are in instruction order within a block
         break;
       }
     word.loaded = function_.use(function_.newVReg(File::UR, word.width()));
@@ -292,7 +293,7 @@ class ConstantMover {
     return changed;
   }
 
-  /// Who reads the register of this load reads the one of the common load.
+  /// Redirects the readers of this load to the register of the common load.
   unsigned replaceLoad(Instr& load, const DoubleWord& word) {
     const auto first = static_cast<unsigned>(load.op_(1).imm - word.firstByte()) / 4;
     std::vector<ori::Operand*> uses;
@@ -306,7 +307,7 @@ class ConstantMover {
     return 1;
   }
 
-  /// The same for a load to vector registers, unless a reader has got another uniform register meanwhile.
+  /// The same for a vector load, unless a reader has got another uniform register meanwhile.
   unsigned replaceLaneLoad(Instr& load, const DoubleWord& word) {
     const auto first = static_cast<unsigned>(load.op_(3).imm - word.firstByte()) / 4;
     const auto readers = readersFromUniform(load, ori::component(word.loaded, first, load.op_(0).width));
@@ -322,7 +323,7 @@ class ConstantMover {
   const ori::DomTree& dominators_;
   std::map<std::pair<unsigned, std::int32_t>, DoubleWord> words_; // by bank and offset
   std::vector<std::uint32_t> places_;                             // by instruction id
-  std::vector<std::uint8_t> pairsAt_;                             // by place: what fitsBetween has given out
+  std::vector<std::uint8_t> pairsAt_; // by position: the pairs that fitsBetween has assigned
   unsigned changed_ = 0;
 };
 

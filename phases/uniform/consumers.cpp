@@ -22,7 +22,7 @@ bool fits(const InstrDraft& draft) {
   return isa::fits(draft.op, draft.mods, draft.operands);
 }
 
-/// A truth table of three inputs with two of them swapped; input 0 is the highest bit of the row's number.
+/// The truth table of three inputs with two of them swapped; input 0 is the highest bit of the row's number.
 std::uint8_t swapInputs(std::uint8_t lut, unsigned a, unsigned b) {
   std::uint8_t swapped = 0;
   for (unsigned row = 0; row < 8; ++row) {
@@ -39,8 +39,8 @@ std::uint8_t mirrored(std::uint8_t cmp) {
   return static_cast<std::uint8_t>(isa::mirrored(static_cast<isa::ICmp>(cmp)));
 }
 
-/// Swaps what stands in two source slots so that the result stays the same; false when the instruction does not allow
-/// it. Knows the table's word for it (Flag::Commutative) and the families where something else must turn with them.
+/// Swaps two source operands without changing the result; false when the instruction does not allow it. Handles
+/// commutative instructions (Flag::Commutative) and those where the comparison, table or predicate must change, too.
 bool swapSources(InstrDraft& draft, unsigned a, unsigned b) {
   const isa::InstrDesc& row = isa::desc(draft.op);
   const auto source = [&](isa::SlotKey vector, isa::SlotKey uniform) {
@@ -58,7 +58,7 @@ bool swapSources(InstrDraft& draft, unsigned a, unsigned b) {
   };
   const int lut = row.slotIndex("lut");
   if (lut >= 0) {
-    // LOP3 and PLOP3: all inputs are alike.
+    // LOP3 and PLOP3: all inputs are interchangeable.
     const int first = ra >= 0 ? ra : source("Pp", "UPp");
     const unsigned i = a - static_cast<unsigned>(first), j = b - static_cast<unsigned>(first);
     if (first < 0 || i > 2 || j > 2) return false;
@@ -88,8 +88,8 @@ bool swapSources(InstrDraft& draft, unsigned a, unsigned b) {
   return false;
 }
 
-/// A comparison with a number next to zero becomes one with zero, for which RZ stands: x < 1 is x <= 0. An immediate
-/// would take the only slot that has room for a uniform register.
+/// Converts a comparison with 1 or -1 into one with zero, which RZ provides: x < 1 is x <= 0. An immediate would occupy
+/// the only operand that accepts a uniform register.
 void compareWithZero(InstrDraft& draft) {
   if (draft.op != Op::ISETP) return;
   const isa::InstrDesc& row = isa::desc(draft.op);
@@ -110,7 +110,7 @@ void compareWithZero(InstrDraft& draft) {
   if (number == -1 && isSigned && was == isa::ICmp::LE) return become(isa::ICmp::LT);
 }
 
-/// [x] becomes [UR], where the address has room for a uniform part.
+/// [x] becomes [UR], if the address accepts a uniform part.
 bool placeInAddress(InstrDraft& draft, unsigned slot, const Operand& value) {
   const isa::InstrDesc& row = isa::desc(draft.op);
   const int uniform = row.slotIndex("URb");
@@ -127,7 +127,7 @@ bool placeInAddress(InstrDraft& draft, unsigned slot, const Operand& value) {
   return true;
 }
 
-/// PLOP3 has a row of its own for a uniform third input.
+/// PLOP3 has a separate opcode for a uniform third input.
 bool placeInPredicateLogic(InstrDraft& draft, unsigned slot, const Operand& value) {
   if (draft.op != Op::PLOP3) return false;
   const auto last = static_cast<unsigned>(isa::desc(draft.op).slotIndex("Pr"));

@@ -7,11 +7,11 @@
 
 namespace orias::phases {
 
-/// An R2UR that takes a register which all lanes agree on to the uniform file, and does nothing else. When its source
-/// moves there, it becomes a copy, without a guard: nobody reads what it writes where the guard is false.
+/// Whether the instruction is an R2UR that only copies a register that is uniform over the lanes. When its source moves
+/// to the uniform file, it becomes a copy, without a guard: its result is unused where the guard is false.
 bool isBroadcast(const ori::Function& function, const ori::Instr& instr);
 
-/// Operands in the order of slots. Those of machine instructions need no memory of their own.
+/// Operands by slot. Up to the operand count of machine instructions, they need no allocation.
 class OperandList {
  public:
   void push_back(const isa::Operand& operand) {
@@ -33,10 +33,10 @@ class OperandList {
  private:
   std::size_t size_ = 0;
   std::array<isa::Operand, isa::kMaxOperands> few_;
-  std::vector<isa::Operand> many_; ///< all of them, when they are more
+  std::vector<isa::Operand> many_; ///< all of them, if there are more
 };
 
-/// An instruction that is being changed on paper.
+/// A tentatively changed instruction.
 struct InstrDraft {
   explicit InstrDraft(const ori::Instr& instr);
 
@@ -45,16 +45,16 @@ struct InstrDraft {
   OperandList operands;
 };
 
-/// Puts the uniform register `value` where `slot` reads a register, if some form of the instruction takes it there: as
-/// it is, with two sources swapped (and the comparison, table or predicate turned around with them), or as the uniform
-/// part of an address. Leaves the draft alone and returns false otherwise. `value` has the modifiers (negation ...)
-/// of the operand that it replaces. Operands of the draft may be swapped afterwards.
+/// Puts the uniform register `value` where `slot` reads a register, if some form of the instruction accepts it:
+/// directly, with two sources swapped (and the comparison, table or predicate adapted), or as the uniform part of an
+/// address. Otherwise returns false and does not change the draft. `value` has the modifiers (negation ...) of the
+/// operand that it replaces. Operands of the draft may be swapped afterwards.
 bool placeUniform(InstrDraft& draft, unsigned slot, const isa::Operand& value);
 
 /// The same for the first source of the draft that is the register operand `old`, in any operand slot.
 bool placeInstead(InstrDraft& draft, const isa::Operand& old, const isa::Operand& value);
 
-/// Makes the instruction what the draft says.
+/// Changes the instruction to the draft.
 void commit(ori::Function& function, ori::Instr& instr, const InstrDraft& draft);
 
 } // namespace orias::phases

@@ -13,7 +13,7 @@ using ori::Instr;
 
 namespace {
 
-/// A walk from one call to its boundaries, one way or the other.
+/// A walk from a call to its boundaries, in one direction.
 class BoundaryWalk {
  public:
   enum class Way { Up, Down };
@@ -38,7 +38,7 @@ class BoundaryWalk {
  private:
   const Instr* step(const Instr& instr) const { return way_ == Way::Up ? instr.prev : instr.next; }
 
-  /// Through a block from there; false when the way ends in it.
+  /// Walks through a block; returns false when the walk ends in it.
   bool along(const Instr* instr) {
     for (; instr; instr = step(*instr)) {
       if (instr->op == isa::Op::WARPSYNC || instr->op == isa::Op::WARPSYNC_ALL) {
@@ -57,7 +57,7 @@ class BoundaryWalk {
   void goOn(const Block& block) {
     const ori::Cfg& cfg = divergence_.cfg();
     const auto next = way_ == Way::Up ? cfg.predecessors(block.id) : cfg.successors(block.id);
-    if (next.empty()) isBounded_ = false; // where the function begins or ends
+    if (next.empty()) isBounded_ = false; // start or end of the function
     for (const BlockId id : next) {
       if (isSeen_[id]) continue;
       isSeen_[id] = true;

@@ -21,7 +21,7 @@ using ori::VRegId;
 
 namespace {
 
-/// Constants of loops that get a register in front of them: each takes it for the whole loop.
+/// The most constants in loops that get a register in the preheader: each occupies it for the whole loop.
 constexpr std::size_t kMostHoisted = 8;
 
 class Converter {
@@ -67,7 +67,7 @@ class Converter {
     forgetWritten(instr);
   }
 
-  /// The operand in the uniform register of its value.
+  /// The operand with the uniform register of its value.
   Operand inUniform(Operand o) const {
     o.file = o.file == File::P ? File::UP : File::UR;
     o.reg = uniform_[o.reg];
@@ -84,7 +84,7 @@ class Converter {
     return o;
   }
 
-  /// The instruction goes to the uniform datapath.
+  /// Converts the instruction to its uniform form.
   void move(Instr& instr) {
     const UniformForm& form = *plan_.forms[instr.id];
     std::vector<Operand> operands = form.operands;
@@ -92,7 +92,7 @@ class Converter {
       Operand& o = operands[i];
       switch (form.sources[i]) {
       case UniformSource::Keep:
-        // A vote of the uniform datapath counts the lanes of a vector predicate all the same.
+        // VOTEU reads a vector predicate, too.
         if (plan_.isMoving(o))
           o = isa::accepts(form.op, form.mods, i, inUniform(o)) ? inUniform(o)
                                                                 : withMarksOf(spread(instr, plain(o)), o);
@@ -119,7 +119,7 @@ class Converter {
                        [&](const ori::Operand& o) { return o.isDef && o.isVirtual() && o.reg == v; });
   }
 
-  /// The instruction stays, and reads values that have moved.
+  /// Rewrites the operands of an instruction that does not move but reads values that have moved.
   void feed(Instr& instr) {
     if (isBroadcast(function_, instr) && plan_.isMoving(instr.op_(2).value())) {
       const Operand to = instr.op_(1).value(), from = inUniform(instr.op_(2).value());
@@ -133,7 +133,7 @@ class Converter {
     for (unsigned i = 0; i < instr.operandCount; ++i) {
       const ori::Operand& o = instr.op_(i);
       if (o.isDef || !plan_.isMoving(o.value())) continue;
-      if (instr.op == Op::COPY && !o.neg() && !o.inverted()) { // copies go from any file to any
+      if (instr.op == Op::COPY && !o.neg() && !o.inverted()) { // copies accept any file
         draft.operands[i] = inUniform(o.value());
         changed = true;
       } else if (placeInstead(draft, o.value(), inUniform(o.value()))) {
@@ -145,7 +145,7 @@ class Converter {
     for (const Operand& o : refused)
       for (unsigned slot = 0; slot < draft.operands.size(); ++slot) {
         Operand& there = draft.operands[slot];
-        // Its marks are not those it had when sources have changed places: a choice turns its predicate round.
+        // When sources have been swapped, the modifiers change, too: a select inverts its predicate.
         if (!there.isReg(o.file) || !there.isVirtual() || there.reg != o.reg || there.sub != o.sub ||
             there.width != o.width)
           continue;
@@ -158,7 +158,7 @@ class Converter {
       function_.moveGuard(&instr, withMarksOf(spread(instr, plain(guard.value())), guard.value()));
   }
 
-  /// Numbers that UMOV has put into registers of their own stand in the instruction itself, where it has room.
+  /// Folds numbers that UMOV has put into registers into operands that accept them.
   void foldNumbers(Instr& instr) {
     for (unsigned i = 0; i < instr.operandCount; ++i) {
       const ori::Operand& o = instr.op_(i);
@@ -172,11 +172,11 @@ class Converter {
     }
   }
 
-  // --- bridges; each serves the rest of its block, or until its source changes
+  // --- bridges; each serves the rest of its block, or is valid until its source changes
 
   using Key = std::tuple<VRegId, unsigned, unsigned>; // register, first component, components
 
-  /// From the warp to the lanes.
+  /// A bridge from the uniform file to the vector file.
   Operand spread(Instr& where, const Operand& o) {
     if (!whole_[o.reg].isNone()) return ori::component(whole_[o.reg], o.sub, o.width);
     const Key key{o.reg, o.sub, o.width};
@@ -186,7 +186,7 @@ class Converter {
     return spread_[key] = to;
   }
 
-  /// From the lanes, which agree, to the warp.
+  /// A bridge from the vector file, for a uniform value, to the uniform file.
   Operand bring(Instr& where, const Operand& o) {
     const Operand source = plain(o);
     const Key key{o.reg, o.sub, o.width};
@@ -248,7 +248,7 @@ class Converter {
     constants_.clear();
   }
 
-  /// Bridges of what the instruction writes are out of date. A value that moved is known by its old register.
+  /// Forgets the bridges of registers that the instruction writes. A value that moved is known by its old register.
   void forgetWritten(const Instr& instr) {
     for (const ori::Operand& o : instr.ops()) {
       if (!o.isDef || !o.isVirtual()) continue;
@@ -268,7 +268,7 @@ class Converter {
   const ori::Divergence& divergence_;
   const ori::DomTree& dominators_;
   std::vector<VRegId> uniform_; // by old register
-  std::vector<Operand> whole_;  // by old register: the lanes' copy of it, where one stands behind each writer
+  std::vector<Operand> whole_;  // by old register: the vector copy of it, if there is one after each definition
   std::map<VRegId, VRegId> oldOf_;
   std::map<Key, Operand> spread_, brought_, constants_;
   std::map<std::pair<ori::BlockId, Key>, Operand> hoisted_; // constants that loops read

@@ -14,10 +14,10 @@ using isa::Operand;
 
 namespace {
 
-/// Special registers that ptxas reads into uniform ones (observed).
+/// Special registers that ptxas reads to uniform registers (observed).
 constexpr std::array<std::int32_t, 4> kUniformSpecials = {37, 38, 39, 136}; // SR_CTAID.X .Y .Z, SR_CgaCtaId
 
-/// Uniform rows that are there to read ptxas' code; whether we gain by them has not been measured.
+/// Uniform opcodes that exist here for reading ptxas' code; their gain has not been measured.
 constexpr Op kReadOnly[] = {Op::UF2F,  Op::UFRND, Op::UI2I,       Op::UI2IP,      Op::UI2IP_4,       Op::UI2IP_2,
                             Op::UF2IP, Op::UFSET, Op::UIMAD_HI_X, Op::UVIADD_SAT, Op::UF2FP_FP8_F16, Op::UF2FP_TF32};
 
@@ -29,7 +29,7 @@ constexpr std::string_view kRowNames[] = {
 constexpr std::size_t kRows = std::size(kRowNames);
 constexpr std::uint16_t kNoRow = 0xffff;
 
-/// By row, the rows that are named so with a U in front and behind.
+/// By opcode: those with the same name plus a U before or after it.
 struct NamedRows {
   std::array<std::uint16_t, kRows> before{}, behind{};
 };
@@ -56,7 +56,7 @@ consteval NamedRows findNames() {
 }
 constexpr NamedRows kNamed = findNames();
 
-/// The row with the same name and a U, in front or, for those with a 2 or of votes, where it stands there.
+/// The opcode with the same name plus a U, before it or, for votes and names with a 2, at their position of the U.
 const isa::InstrDesc* counterpartRow(Op op, const isa::Target& target) {
   const auto row = [&](std::uint16_t number) -> const isa::InstrDesc* {
     if (number == kNoRow) return nullptr;
@@ -71,11 +71,11 @@ const isa::InstrDesc* counterpartRow(Op op, const isa::Target& target) {
   return behind && behind->pipe == isa::Pipe::Uniform ? behind : nullptr;
 }
 
-/// The slot of the vector row that a slot of the uniform row stands for; -1 when there is none.
+/// The operand slot of the vector opcode that corresponds to a slot of the uniform one; -1 when there is none.
 int slotOf(const isa::InstrDesc& vector, std::string_view name) {
   const int exact = vector.slotIndex(name);
   if (exact >= 0 || name.empty() || name[0] != 'U') return exact;
-  // UFADD has its second source where others have their third.
+  // The second source of UFADD is named like the third of others.
   if (name == "URc" && vector.op == Op::FADD) return vector.slotIndex("Rb");
   return vector.slotIndex(name.substr(1));
 }
@@ -101,7 +101,7 @@ std::optional<UniformForm> constantLoad(const Operand& to, const Operand& consta
   return form;
 }
 
-/// ULDC with the place in a uniform register.
+/// ULDC with the offset in a uniform register.
 std::optional<UniformForm> indexedLoad(const ori::Instr& instr, std::int32_t offset) {
   UniformForm form{Op::ULDC_INDEXED,
                    isa::makeInst(Op::ULDC_INDEXED).mods,
@@ -112,7 +112,7 @@ std::optional<UniformForm> indexedLoad(const ori::Instr& instr, std::int32_t off
   return form;
 }
 
-/// LDC names bank, register and offset one by one, ULDC of a known place has one operand for them.
+/// LDC has bank, register and offset as separate operands, ULDC with a known offset has one operand for them.
 std::optional<UniformForm> ofConstantLoad(const ori::Instr& instr) {
   const Operand &bank = instr.op_(1), &index = instr.op_(2), &offset = instr.op_(3);
   if (!bank.isImm() || !(offset.isImm() || offset.isNone())) return std::nullopt;
@@ -126,7 +126,7 @@ std::optional<UniformForm> ofConstantLoad(const ori::Instr& instr) {
                       isa::modAs<isa::MemSize>(instr, isa::Mod::Size));
 }
 
-/// Copies of a constant bank are loads; all other copies stay what they are, in another file.
+/// Copies of a constant bank are loads. Other copies only change the register file.
 std::optional<UniformForm> ofCopy(const ori::Instr& instr) {
   const ori::Operand &to = instr.op_(0), &from = instr.op_(1);
   if (from.isConst())
@@ -141,7 +141,7 @@ std::optional<UniformForm> ofCopy(const ori::Instr& instr) {
                      {UniformSource::Keep, isVector ? UniformSource::Register : UniformSource::Keep}};
 }
 
-/// Fills form.sources: what each operand needs so that the row has a form for all of them together.
+/// Fills form.sources: the change that each operand needs so that one form of the uniform opcode accepts all of them.
 bool findSources(UniformForm& form) {
   const isa::InstrDesc& row = isa::desc(form.op);
   std::vector<Operand> trial = form.operands;
@@ -167,7 +167,7 @@ bool findSources(UniformForm& form) {
       return false;
     }
   }
-  // Numbers that stand where only registers do, or where another number stands already.
+  // Numbers where only registers are possible, or where there is another number already.
   for (unsigned i = 0; !isa::fits(form.op, form.mods, trial); ++i) {
     if (i == trial.size()) return false;
     const isa::SlotDesc& slot = row.slots[i];
@@ -191,7 +191,7 @@ std::optional<UniformForm> uniformForm(const ori::Instr& instr, const isa::Targe
   UniformForm form;
   form.op = uniform->op;
   form.mods = isa::makeInst(form.op).mods;
-  // What the uniform row lacks must have its usual value.
+  // Modifiers that the uniform opcode lacks must have their default value.
   for (unsigned i = 0; i < row.modCount; ++i) {
     const isa::ModDesc& mod = row.mods[i];
     const bool isSet = uniform->modIndex(mod.kind) >= 0 && isa::setMod(form.op, form.mods, {mod.kind, instr.mods[i]});
@@ -206,7 +206,7 @@ std::optional<UniformForm> uniformForm(const ori::Instr& instr, const isa::Targe
                                 ? instr.op_(static_cast<unsigned>(from)).value()
                                 : asUniform(instr.op_(static_cast<unsigned>(from)).value()));
   }
-  // Immediate-only slots have file R in the table: nothing to change there.
+  // Immediate-only slots have file R in the table and need no change.
   for (unsigned i = 0; i < row.slotCount; ++i) {
     const Operand& o = instr.op_(i);
     if (isNamed[i] || o.isNone()) continue;

@@ -29,7 +29,7 @@ class DoubleMover {
  public:
   explicit DoubleMover(ori::Function& function) : function_(function), loops_(function.analyses().loops()) {}
 
-  /// The number that two MOVs write, all that is written to the pair.
+  /// The number that two MOVs write to the pair, if they are its only definitions.
   std::optional<Words> numberOf(VRegId pair) const {
     const ori::VReg& reg = function_.vreg(pair);
     if (reg.file != File::R || reg.width != 2 || reg.refs == 0) return std::nullopt;
@@ -45,7 +45,7 @@ class DoubleMover {
     return defs == 2 && written == 3 ? std::optional(words) : std::nullopt;
   }
 
-  /// Moves the pair, if each of its readers has room for a uniform register.
+  /// Moves the pair, if each of its readers accepts a uniform register.
   bool move(VRegId pair, const Words& words) {
     std::vector<Instr*> readers;
     ori::LoopId loop = ori::kNoId;
@@ -92,7 +92,7 @@ class DoubleMover {
     commit(function_, instr, draft);
   }
 
-  /// The uniform register in the block of the reader, written in front of the first reader there.
+  /// Returns the uniform register in the reader's block, defined before the first reader there.
   Operand uniformIn(Instr& reader, const Words& words, const std::vector<Instr*>& readers,
                     std::vector<std::pair<ori::Block*, Operand>>& inBlocks) {
     for (const auto& [block, uniform] : inBlocks)

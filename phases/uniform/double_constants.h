@@ -4,10 +4,10 @@
 
 namespace orias::phases {
 
-/// 64-bit floating-point constants whose low word is not zero have no place in an instruction. Where all that read such
-/// a constant accept a uniform register, it gets one in each block that reads it, in divergent code too: it is not live
-/// from one block to the next. Constants that come from outside the innermost loop stay there. ptxas does the same from
-/// sm_90 on (observed). Returns how many constants moved.
+/// 64-bit floating-point constants whose low word is not zero cannot be operands. If all readers of such a constant
+/// accept a uniform register, each block that reads it gets one, divergent blocks too: it is not live across blocks.
+/// Constants from outside the innermost loop are not moved into it. ptxas does the same from sm_90 on (observed).
+/// Returns how many constants moved.
 unsigned moveDoubleConstants(ori::Function& function, const PhaseContext& context);
 
 } // namespace orias::phases

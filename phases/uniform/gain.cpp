@@ -16,7 +16,7 @@ namespace {
 constexpr unsigned kPipes = 16;
 /// With more live registers than this, fewer than two thirds of the warps fit on a multiprocessor.
 constexpr unsigned kManyRegisters = 46;
-/// Products of 32 bits with a 64-bit result take their pipe for four cycles, all else for two at most.
+/// Products of 32 bits with a 64-bit result occupy their pipe for four cycles, all other instructions for two at most.
 constexpr unsigned kShort = 2;
 constexpr std::int64_t kRegister = 4, kInLoop = 2, kOfShort = 2, kOfLong = 8, kOfLoad = 1;
 
@@ -33,10 +33,10 @@ UniformGain::UniformGain(const ori::Function& function)
                         function.analyses().pressure().maximum()[static_cast<std::size_t>(isa::File::R)] >
                             kManyRegisters) {
   if (hasManyRegisters_) return;
-  std::array<std::int64_t, kPipes> busy{}; // of no pipe: the issue slots
+  std::array<std::int64_t, kPipes> busy{}; // without a pipe: the issue slots
   for (const ori::Block* block : function.layout())
     for (const ori::Instr& instr : *block) {
-      if (instr.op == ori::Op::COPY) continue; // most of them need no instruction
+      if (instr.op == ori::Op::COPY) continue; // most copies are coalesced
       const isa::LatencyClass c = isa::latencyClassOf(instr.op, instr.mods);
       busy[0] += weightOf(*block);
       if (const unsigned pipe = target_.pipe(c) % kPipes; pipe != 0)

@@ -5,14 +5,13 @@
 
 namespace orias::phases {
 
-/// What an instruction more in this block costs, or one less saves: eight times as much in each deeper loop, nothing
-/// in cold blocks.
+/// The cost of an additional instruction in this block: eight times as much in each deeper loop, zero in cold blocks.
 std::int64_t weightOf(const ori::Block& block);
 
-/// What moving an instruction to the uniform datapath gains, in units of which a cross-file copy costs six. The
-/// instruction still takes an issue slot. Where many registers are live, the vector register of its result is the gain.
-/// Elsewhere it is the time of a vector pipe: more for long products, twice as much on the pipe that limits the
-/// function, next to nothing for loads of constants and special registers. In loops all count alike, since copies take
+/// The gain of moving an instruction to the uniform datapath, in units of which a cross-file copy costs six. The
+/// instruction still takes an issue slot. Where register pressure is high, the gain is the vector register of the
+/// result. Elsewhere it is the time of a vector pipe: more for long products, twice as much on the pipe that limits the
+/// function, almost none for loads of constants and special registers. In loops all count alike, since copies take
 /// slots there in each iteration.
 class UniformGain {
  public:
@@ -23,7 +22,7 @@ class UniformGain {
  private:
   const isa::Target& target_;
   bool hasManyRegisters_;
-  /// The pipe that is busy for more cycles than the function has instructions; 0: there is none, or nobody asks.
+  /// The pipe that is busy for more cycles than the function has instructions; 0: none, or not needed.
   unsigned busiest_ = 0;
 };
 

@@ -27,8 +27,8 @@ class PartHoister {
       : function_(function), divergence_(function.analyses().divergence()), loops_(function.analyses().loops()),
         dominators_(function.analyses().dominators()) {}
 
-  /// Where to compute something of the sources: behind the later definition. Null unless all registers among them are
-  /// uniform and loop-invariant, and there are two different ones at least.
+  /// Where to compute a function of the sources: after the later definition. Null unless all registers among them are
+  /// uniform and loop-invariant, and at least two are different.
   Instr* placeFor(const Instr& instr, std::initializer_list<unsigned> sources) const {
     const ori::LoopId loop = loops_.innermost(instr.block->id);
     if (loop == ori::kNoId) return nullptr;
@@ -63,19 +63,19 @@ class PartHoister {
   const ori::DomTree& dominators_;
 };
 
-/// LOP3 that only asks whether the result is zero.
+/// Whether the instruction is a LOP3 that only tests whether the result is zero.
 bool isTest(const Instr& instr) {
   return instr.op == Op::LOP3 && instr.op_(0).isVirtual() && !instr.op_(1).isVirtual() && instr.op_(6).value() == kNo &&
          isa::getMod(instr.op, instr.mods, Mod::Pand) == 0;
 }
 
-/// A sum of a product and what is not known to be zero, without carries.
+/// Whether the instruction adds a product and a register, without carries.
 bool isSumWithProduct(const Instr& instr) {
   return instr.op == Op::IMAD_WIDE && !instr.op_(1).isVirtual() && instr.op_(4).isVirtual() && !instr.op_(4).neg() &&
          instr.op_(4).file == File::R;
 }
 
-/// The product of a sum, if the block of `place` computes it behind `place`, where both factors are known; else none.
+/// The product of a sum, if it is computed after `place`, in the same block, where both factors are defined; else none.
 Operand computedProduct(const ori::Function& function, const Instr& place, const Instr& sum) {
   const Operand a = sum.op_(2).value(), b = sum.op_(3).value();
   for (const Instr* instr = place.next; instr; instr = instr->next) {

@@ -17,10 +17,11 @@ using ori::Instr;
 
 namespace {
 
-/// Below this part of the file values stay where they are: tuples find runs, and readers wait for no results.
+/// Blocks that need less than this part of the file are skipped: tuples can be allocated there, and moved values would
+/// delay their readers.
 constexpr unsigned kCrowdedNumerator = 2, kCrowdedDenominator = 3;
 
-/// Whether an instruction of the uniform datapath does nothing but compute its result from its sources.
+/// Whether a uniform-datapath instruction only computes its result from its sources.
 bool isPlainSum(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   return row.pipe == isa::Pipe::Uniform && !instr.isGuarded() && !row.isPseudo() && !row.has(isa::Flag::SideEffect) &&
@@ -39,7 +40,7 @@ class Delayer {
       place_[instr.id] = static_cast<std::uint32_t>(instrs.size());
     }
     unsigned moved = 0;
-    // From the end: a value moves down to readers that have moved themselves.
+    // Bottom up: a value moves down to readers that have been moved already.
     for (auto at = instrs.rbegin(); at != instrs.rend(); ++at)
       moved += delay(**at);
     return moved;
@@ -64,11 +65,11 @@ class Delayer {
       if (!reader || place_[o->owner->id] < place_[reader->id]) reader = o->owner;
     }
     if (!reader) return false;
-    // What has moved in front of the same reader has the place of that reader.
+    // Instructions moved before the same reader have that reader's position.
     for (Instr* other = reader->prev; other && place_[other->id] == place_[reader->id]; other = other->prev)
       if (reads(*other, *result)) reader = other;
     if (reader == instr.next || place_[reader->id] <= place_[instr.id]) return false;
-    // The result does not live in between any more. So many registers of its sources may live there instead.
+    // The result is no longer live in between. Its sources may take at most as many registers there instead.
     unsigned longer = 0;
     for (const ori::Operand& o : instr.ops())
       if (o.isVirtual() && !o.isDef && !livesUntil(o, instr, *reader)) longer += o.width;
@@ -84,7 +85,7 @@ class Delayer {
                                [&](const ori::Operand& o) { return !o.isDef && o.isVirtual() && o.reg == result.reg; });
   }
 
-  /// Whether the register is occupied up to the reader without this use of it.
+  /// Whether the register is occupied up to the reader without this use.
   bool livesUntil(const ori::Operand& source, const Instr& instr, const Instr& reader) const {
     const ori::Components& components = liveness_.components();
     bool isLiveOut = true;
@@ -100,8 +101,8 @@ class Delayer {
   }
 
   ori::Function& function_;
-  const ori::Liveness& liveness_;    ///< as it was at first; what lives out of a block still does
-  std::vector<std::uint32_t> place_; ///< of the instructions of the block, by number; counted from 1
+  const ori::Liveness& liveness_;    ///< of the original code; live-out values do not change
+  std::vector<std::uint32_t> place_; ///< by instruction id: its position in the block, from 1
 };
 
 } // namespace

@@ -5,10 +5,10 @@
 
 namespace orias::phases {
 
-/// In blocks that want most of the uniform registers at once, values that are made of constants and of no more uniform
-/// registers than they take themselves, beside those that live on anyway, move down to their first readers. PTX
-/// compilers write all matrix descriptors of a loop in front of the first product; each is one addition to a base that
-/// all of them share. Returns how many moved.
+/// Moves uniform values down to their first readers, in blocks with high uniform register pressure. The values must be
+/// computed from constants and uniform registers that are live anyway, or that are no more than the result's. PTX
+/// compilers compute all matrix descriptors of a loop before the first product; each is one addition to a base that all
+/// of them share. Returns how many moved.
 unsigned delayUniformValues(ori::Function& function, const PhaseContext& context);
 
 } // namespace orias::phases

@@ -32,7 +32,7 @@ class Localiser {
   bool run() {
     for (Block* block : function_.layout()) {
       startStretch();
-      // Those that are put in front of an instruction need no look.
+      // Instructions inserted before another one are not visited.
       std::vector<Instr*> instrs;
       for (Instr& instr : *block)
         instrs.push_back(&instr);
@@ -45,7 +45,7 @@ class Localiser {
   }
 
  private:
-  /// A block is cut at its calls.
+  /// Starts a stretch: a part of a block between calls.
   void startStretch() {
     here_.clear();
     written_.clear();
@@ -64,7 +64,7 @@ class Localiser {
       if (o.isDef && isOfWarp(o)) written_.insert(o.reg);
   }
 
-  /// A register with the value of `v`, written in the stretch of `reader` in front of it.
+  /// Returns a register with the value of `v`, defined before the reader in its stretch.
   VRegId valueAt(Instr& reader, VRegId v) {
     if (const auto known = here_.find(v); known != here_.end()) return known->second;
     const Instr* def = function_.singleDef(v);
@@ -91,7 +91,8 @@ class Localiser {
     return again;
   }
 
-  /// One result, made of constants and of uniform registers that are made so.
+  /// Whether the instruction has one result, computed from constants and uniform registers that can be rematerialized,
+  /// too.
   bool canBeMadeAgain(const Instr& def) const {
     const isa::InstrDesc& row = isa::desc(def.op);
     if (def.isGuarded() || row.has(isa::Flag::SideEffect) || row.has(isa::Flag::Volatile) ||
@@ -111,7 +112,7 @@ class Localiser {
     return results == 1;
   }
 
-  /// Kept in registers of the lanes behind each write, and fetched from there.
+  /// Copies the value to vector registers after each definition, and back before the reader.
   VRegId fetch(Instr& reader, VRegId v) {
     const unsigned width = function_.vreg(v).width;
     ORIAS_CHECK(function_.vreg(v).file == File::UR, "a uniform predicate lives across blocks of a function");
@@ -138,8 +139,8 @@ class Localiser {
 
   ori::Function& function_;
   std::set<VRegId> written_;      ///< in this stretch
-  std::map<VRegId, VRegId> here_; ///< what stands for which register in this stretch
-  std::map<VRegId, VRegId> kept_; ///< where the lanes have the value of a uniform register
+  std::map<VRegId, VRegId> here_; ///< the replacements of registers in this stretch
+  std::map<VRegId, VRegId> kept_; ///< the vector registers that hold uniform registers' values
   bool changed_ = false;
 };
 

@@ -4,10 +4,9 @@
 
 namespace orias::phases {
 
-/// In code that may execute divergently (ori::mayRunApart) the uniform registers may change while a part
-/// waits for its turn, which it may do at the end of any block. So none stays in use from one block to the next, nor
-/// across a call: what is needed is made again, or is kept in a register of the lanes meanwhile. Returns whether
-/// anything was to be done.
+/// In code that may execute divergently (ori::mayRunApart), uniform registers may change while a part of the warp waits
+/// for its turn, which can be at the end of any block. So none may be live across blocks, nor across a call: values are
+/// rematerialized, or kept in vector registers meanwhile. Returns whether anything changed.
 bool keepUniformValuesLocal(ori::Function& function);
 
 } // namespace orias::phases

@@ -26,17 +26,18 @@ using ori::VRegId;
 
 namespace {
 
-/// Uniform predicates that may be live at once: few, as there are seven and the carries of sums need some.
+/// The most uniform predicates that are live at once: few, as there are seven and the carries of sums need some.
 constexpr int kMostPredicates = 3;
-/// Uniform registers kept free for descriptors, bridges and what scheduling stretches.
+/// Uniform registers kept free for descriptors, bridges and live ranges that scheduling lengthens.
 constexpr int kSpareRegisters = 12;
 constexpr unsigned kPools = 3;
-/// Units next to a unit that are asked what they would pay without it.
+/// The most neighbors of a unit whose costs without it are computed.
 constexpr std::size_t kMostNeighbours = 48;
 
-/// A bridge takes an issue slot more; R2UR and VOTEU go a long way besides, which each iteration of a loop waits for.
+/// A bridge takes one more issue slot. R2UR and VOTEU also have a long latency, which each iteration of a loop waits
+/// for.
 constexpr std::int64_t kToUniform = 10, kToUniformInLoop = 16, kToVector = 6;
-/// A number that UMOV has to bring.
+/// The cost of a number that needs UMOV.
 constexpr std::int64_t kMove = 4;
 
 struct Cost {
@@ -47,17 +48,17 @@ struct Cost {
   bool pays() const { return total() < gain; }
 };
 
-/// Values that can only move together, since instructions write several of them.
+/// Values that can only move together, since some instruction defines several of them.
 struct Unit {
   std::vector<VRegId> values;
   std::vector<Instr*> writers;
   std::vector<std::uint32_t> neighbours; ///< Planner::neighboursOf()
   std::size_t neighboursIn = 0;          ///< how many of them are in the plan
-  Cost cost;                             ///< its gain, and bridges for sources; these follow each change of the plan
+  Cost cost;                             ///< its gain, and bridges for sources; updated after each change of the plan
   bool isIn = false;
 };
 
-/// A value that many instructions read. Its cost follows each change of the plan, since it is asked for after each.
+/// A value with many readers. Its cost is updated incrementally, since it is needed after each change of the plan.
 struct Hub {
   std::vector<std::pair<ori::BlockId, const Instr*>> readers; // sorted
   std::int64_t inBlocks = 0;                                  ///< Spreading::cost with a bridge in each block
@@ -99,14 +100,14 @@ class Planner {
   }
 
  private:
-  // --- who could move: 1, 2, 4, 5
+  // --- candidates: conditions 1, 2, 4, 5
 
   void findForms() {
     for (const ori::Block* block : function_.layout()) {
       if (!divergence_.cfg().isReachable(block->id)) continue;
       for (Instr& instr : *block) {
         if (!writesVector(instr)) continue;
-        // Most code of most kernels differs between lanes: nobody asks for its form then, but for what remarks say.
+        // Most code of most kernels is divergent: its uniform form is needed only for remarks.
         if (!context_.remarks.wanted() && isDivergent(instr)) continue;
         std::optional<UniformForm> form = uniformForm(instr, function_.module().target());
         if (!form) {
@@ -124,7 +125,7 @@ class Planner {
     }
   }
 
-  /// It does not run in all lanes, or its results differ between them.
+  /// Whether the instruction does not run in all lanes, or its results differ between them.
   bool isDivergent(const Instr& instr) const {
     return !divergence_.isUniformBlock(instr.block->id) || instr.isGuarded() || hasDivergentResult(instr);
   }
@@ -134,7 +135,7 @@ class Planner {
         instr.ops(), [&](const ori::Operand& o) { return o.isDef && o.isVirtual() && divergence_.isDivergent(o.reg); });
   }
 
-  /// Of what differs between lanes nobody expects a uniform form.
+  /// No remark for divergent instructions: no uniform form is expected.
   void tellFormless(const Instr& instr) {
     if (!context_.remarks.wanted() || isa::desc(instr.op).isPseudo() || hasDivergentResult(instr)) return;
     context_.remarks.refused(&instr,
@@ -237,10 +238,9 @@ class Planner {
         if (plan_.forms[instr.id]) f(instr);
   }
 
-  // --- what it costs: 3
+  // --- costs: condition 3
 
-  /// Adds bridges to the uniform file in front of a writer, by the position of the source; takes them off if `sign` is
-  /// -1.
+  /// Adds the costs of bridges to the uniform file before a writer, by source position; subtracts them if `sign` is -1.
   void addSources(const Instr& writer, Cost& cost, std::int64_t sign) const {
     const UniformForm& form = *plan_.forms[writer.id];
     const std::int64_t weight = weightOf(*writer.block);
@@ -254,7 +254,7 @@ class Planner {
       else if (need == UniformSource::MoveImmediate)
         bridge = kMove;
       else if (need == UniformSource::LoadConstant && !readsConstantsFromUniform(context_))
-        bridge = kMove; // elsewhere the load comes anyway, for the vector instruction
+        bridge = kMove; // elsewhere the vector instruction loads it anyway
       cost.sources[std::min(position, kPools - 1)] += sign * bridge * weight;
       const isa::InstrDesc& row = isa::desc(form.op);
       position += i < row.slotCount && row.slots[i].role == isa::Role::Use && o.isReg();
@@ -266,9 +266,9 @@ class Planner {
     bool isBehindWriters = false;
   };
 
-  /// A walk over who reads the value. Those that move with it cost nothing, nor do those with a form for uniform
-  /// registers; for the others there is one bridge in each of their blocks, or one behind each writer where that is
-  /// cheaper: a loop that reads it needs none of its own then.
+  /// Examines the readers of the value. Readers that move with it, or accept uniform registers, cost nothing. The
+  /// others need one bridge in each of their blocks, or one after each writer where that is cheaper: a loop that reads
+  /// the value needs no bridge inside then.
   Spreading spreading(VRegId v) const {
     const unsigned width = function_.vreg(v).width;
     Spreading inBlocks;
@@ -291,7 +291,7 @@ class Planner {
     return !plan_.isMoving(reader) && !isBroadcast(function_, reader) && !takes(reader, v);
   }
 
-  /// What a bridge to the vector file costs for the readers of a hub in a block; 0 where none needs it.
+  /// The cost of a bridge to the vector file for the readers of a hub in a block; 0 where none needs it.
   std::int64_t bridgeIn(VRegId v, ori::BlockId block) const {
     const auto& readers = hubs_[hubOf_[v]].readers;
     for (auto at = std::ranges::lower_bound(readers, block, {}, [](const auto& reader) { return reader.first; });
@@ -300,7 +300,7 @@ class Planner {
     return 0;
   }
 
-  /// What need not be found anew for each question.
+  /// Computes everything that does not change between queries.
   void findCosts() {
     const UniformGain gain(function_);
     hubOf_.assign(function_.vregCount(), ori::kNoId);
@@ -339,8 +339,8 @@ class Planner {
       if (std::exchange(last, block) != block) made.inBlocks += bridgeIn(v, block);
   }
 
-  /// Whether the instruction, which does not move, reads v and all other moving values as uniform registers, or at
-  /// least v among those that it has room for.
+  /// Whether the instruction, which does not move, can read v and all other moving values as uniform registers, or at
+  /// least v among those that it accepts.
   bool takes(const Instr& instr, VRegId v) const {
     if (instr.guard().isVirtual() && instr.guard().reg == v) return false;
     const bool isPseudo = isa::desc(instr.op).isPseudo(); // takes none, and may have any number of operands
@@ -360,8 +360,8 @@ class Planner {
   using OperandMask = std::uint16_t;
   static_assert(isa::kMaxOperands <= 16);
 
-  /// Which of the moving operands the instruction has room for as uniform registers. Costs are asked for again and
-  /// again while units come and go: the last two answers are kept.
+  /// Which of the moving operands the instruction accepts as uniform registers. Costs are queried repeatedly while the
+  /// plan changes, so the last two answers are cached.
   OperandMask placed(const Instr& instr, OperandMask moving) const {
     std::array<Placed, 2>& known = placed_[instr.id];
     for (const Placed& answer : known)
@@ -369,7 +369,7 @@ class Planner {
     known[1] = known[0];
     known[0] = {moving, 0};
     InstrDraft draft(instr);
-    // Values come in the order of their slots, as in the rewriting.
+    // Values are placed in slot order, as in the rewriting.
     for (unsigned i = 0; i < instr.operandCount; ++i) {
       if ((moving >> i & 1) == 0) continue;
       Operand uniform = instr.op_(i).value();
@@ -418,7 +418,7 @@ class Planner {
     return readers;
   }
 
-  /// The unit that has an instruction among its writers; kNoId if none has.
+  /// The unit with a value that the instruction writes; kNoId if none.
   std::uint32_t unitWrittenBy(const Instr& instr) const {
     if (!plan_.forms[instr.id]) return ori::kNoId;
     for (const ori::Operand& o : instr.ops())
@@ -443,7 +443,7 @@ class Planner {
     return found;
   }
 
-  /// Drops what does not pay, until all that is left does: first single units without which the rest is better off,
+  /// Drops units that do not pay, until all remaining ones do: first single units without which the rest is better off,
   /// then chains that do not pay as a whole.
   void drop() {
     do {
@@ -481,8 +481,8 @@ class Planner {
     setIn(unit, false);
   }
 
-  /// Whether the units next to this one would pay more for bridges to it than it loses by moving: the link of a chain.
-  /// Without neighbours in the plan there is nobody to pay, and with very many it is too long a question.
+  /// Whether the unit's neighbors would pay more for bridges to it than it loses by moving: the link of a chain. Not
+  /// examined for units without neighbors in the plan, or with too many.
   bool costsOthersMore(std::uint32_t id, std::int64_t loss) {
     if (units_[id].neighboursIn == 0 || units_[id].neighboursIn > kMostNeighbours) return false;
     std::vector<std::uint32_t> others = units_[id].neighbours;
@@ -496,12 +496,12 @@ class Planner {
     setIn(units_[id], false);
     const std::int64_t without = sum();
     setIn(units_[id], true);
-    // Of two ways that cost the same, registers move, but predicates do not: they come back by PLOP3, a long way.
+    // At equal cost, registers move, but predicates do not: PLOP3, which brings them back, has a long latency.
     const bool isPredicate = function_.vreg(units_[id].values.front()).file == File::P;
     return without - with > loss || (without - with == loss && loss != 0 && !isPredicate);
   }
 
-  /// Units that hang together pay together or not at all. True when some did not.
+  /// Drops connected units that do not pay together. Returns whether there were any.
   bool dropChains() {
     std::vector<bool> isSeen(units_.size(), false);
     bool changed = false;
@@ -528,8 +528,8 @@ class Planner {
     return changed;
   }
 
-  /// Units whose costs depend on this one: what its writers read, what its readers write, and what these read besides.
-  /// Each once, in the order of their numbers.
+  /// Units whose costs depend on this one: those of its writers' sources, of its readers' results, and of its readers'
+  /// other sources. Each once, in order of their numbers.
   std::vector<std::uint32_t> neighboursOf(std::uint32_t id) const {
     std::vector<std::uint32_t> found;
     const auto all = [&](const Instr& instr) {
@@ -546,7 +546,7 @@ class Planner {
     return found;
   }
 
-  // --- whom the registers suffice for
+  // --- allocation
 
   void choose() {
     const auto code = std::make_shared<const regalloc::NumberedCode>(function_);
@@ -577,7 +577,7 @@ class Planner {
           pools[p].insert({cost.sources[p] + cost.consumers, unit.writers.front()->id, id});
       }
       if (!isAnyLeft) break;
-      // The cheapest of all pools comes up; who has come up in each is taken.
+      // Units are drawn from the cheapest front of the pools. One drawn from every pool is taken if it fits.
       std::vector<std::uint8_t> seen(units_.size(), 0);
       for (;;) {
         auto* best = &pools[0];
@@ -604,7 +604,7 @@ class Planner {
     drop();
   }
 
-  /// Takes the registers of a unit, if there are enough where it lives.
+  /// Reserves the registers of a unit, if there are enough throughout its live range.
   bool fits(const Unit& unit, const regalloc::LiveRanges& vector, const regalloc::LiveRanges& predicates,
             PointPressure& registers, PointPressure& predicateCount, int limit) const {
     const auto forAll = [&](auto&& f) {
@@ -626,7 +626,7 @@ class Planner {
 
   // --- remarks
 
-  /// Where no writer has a uniform form, the writers' remarks say why.
+  /// Where no writer has a uniform form, the remarks on the writers give the reason.
   void tellStaying(VRegId v, const char* reason) {
     if (!context_.remarks.wanted()) return;
     const Instr* writer = nullptr;
@@ -659,9 +659,8 @@ class Planner {
   PhaseContext& context_;
   bool overridesCategories_ = false;
   std::vector<Unit> units_;
-  std::vector<std::uint32_t> unitOf_; // by virtual register
-  std::vector<std::optional<std::int64_t>>
-      behindWriters_; // by virtual register: the cost of bridges behind all writers
+  std::vector<std::uint32_t> unitOf_;                      // by virtual register
+  std::vector<std::optional<std::int64_t>> behindWriters_; // by virtual register: the cost of bridges after all writers
   std::vector<Hub> hubs_;
   std::vector<std::uint32_t> hubOf_; // by virtual register; kNoId
   UniformPlan plan_;

@@ -6,8 +6,8 @@
 
 namespace orias::phases {
 
-/// The number of occupied registers at each point of a program; ranges are added and the maximum is queried. Both take
-/// logarithmic time for each segment.
+/// The number of occupied registers at each point of a program. Ranges are added and the maximum is queried, both in
+/// logarithmic time per segment.
 class PointPressure {
  public:
   explicit PointPressure(regalloc::Point points);
@@ -19,7 +19,7 @@ class PointPressure {
   void add(std::size_t node, std::size_t low, std::size_t high, regalloc::Segment s, int amount);
   int highest(std::size_t node, std::size_t low, std::size_t high, regalloc::Segment s) const;
 
-  // A tree over the points: a node's sum counts for all points below, `most_` is the highest of a subtree.
+  // A segment tree over the points: a node's sum applies to all points below it, `most_` is the maximum of a subtree.
   std::size_t size_ = 1;
   std::vector<int> sum_, most_;
 };
