@@ -336,7 +336,8 @@ class Level {
                        [](const ori::Operand& o) { return !o.isDef && o.isReg(File::R) && !o.isZeroReg(); });
   }
 
-  /// The counters that become numbers. Those of outer loops with an unknown trip count stay variables.
+  /// Which registers full unrolling turns into constants. Counters of outer loops with an unknown trip count stay
+  /// variables.
   std::vector<bool> numbers(LoopId id) {
     LoopId open = ori::kNoId; // the innermost of them
     for (LoopId at = loops_.loop(id).parent; at != ori::kNoId && open == ori::kNoId; at = loops_.loop(at).parent)

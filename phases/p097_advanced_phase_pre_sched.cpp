@@ -522,8 +522,8 @@ class PreScheduler {
     return reachable;
   }
 
-  /// Takes the schedules of the class `orders` and rematerializes values to reach the class `end`, or slightly below it
-  /// where the allocator cannot allocate them. If that fails, only the schedule has changed.
+  /// Applies the schedules of the class `orders` and rematerializes values to reach the class `end`, or slightly below
+  /// it where the allocator cannot allocate them. If that fails, only the schedule has changed.
   Outcome reach(unsigned end, const Choice& choice, unsigned orders, unsigned leastRoom = 0) {
     for (const unsigned room : kRoom) {
       if (room < leastRoom) continue;

@@ -172,7 +172,7 @@ class Synchroniser {
     return end ? ori::Builder::before(function_, end) : ori::Builder(function_, block);
   }
 
-  /// Blocks made by earlier insertions are not in the analyses; their source block stands for them.
+  /// Blocks made by earlier insertions are not in the analyses; the source block of the split edge is used instead.
   bool isBackEdge(BlockId p, BlockId meet) const {
     if (const auto split = splitFrom_.find(p); split != splitFrom_.end()) p = split->second;
     return p < cfg_.idCount() && cfg_.isReachable(p) && cfg_.isRetreating(p, meet);

@@ -247,7 +247,7 @@ bool PullInPlanner::addOperands(VRegId value, Chain& chain, unsigned depth) cons
                            facts.cost + chain.cost <= rules_.chainCost && facts.isPossible &&
                            (!facts.isSpecial || rules_.allowsSpecialRegisters);
     if (mayFollow) {
-      // An operand that has to stay live may serve other values, too; so do its own operands.
+      // Follow the chain: operands of the operand that have to stay live may serve other values, too.
       const std::size_t values = chain.values.size(), missing = chain.missing.size(), leaves = chain.leaves.size();
       const unsigned cost = chain.cost;
       if (addChain(operand, chain, depth + 1)) continue;
