@@ -27,7 +27,7 @@ namespace {
 /// PLOP3 of (a, b, c): a or b.
 constexpr std::int32_t kOrTable = 0xfc;
 
-/// Two branches to one place.
+/// Two branches to one target.
 using Chain = NestedBranches;
 
 class Joiner {

@@ -59,7 +59,7 @@ class LongRanges {
   std::optional<LongRange> of(const Long& value, ori::BlockId at) const { return rangeOf(value, at, 0); }
   /// The difference of a value of a loop from an induction variable in the same iteration.
   std::optional<LongRange> distance(const LongCounter& counter, const Long& value) const;
-  /// The long counters of all loops with one entry and one back edge.
+  /// The long counters of all loops with one entry and one backedge.
   const std::vector<LongCounter>& counters() const { return counters_; }
   /// The long sum whose high word the instruction computes; empty if it is not an addition.
   std::optional<Long> sumOf(const ori::Instr& highSum) const;
