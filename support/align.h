@@ -12,7 +12,7 @@ template <std::unsigned_integral T> constexpr T alignUp(T value, std::type_ident
   return alignment > 1 ? (value + alignment - 1) / alignment * alignment : value;
 }
 
-/// Gives places one after the other, in bytes.
+/// Assigns consecutive aligned offsets, in bytes.
 struct Packing {
   std::uint64_t end = 0, alignment = 1;
 
@@ -22,7 +22,7 @@ struct Packing {
     alignment = std::max(alignment, align);
     return at;
   }
-  /// What follows is aligned as all that has been placed.
+  /// Aligns the end to the largest alignment so far.
   void close() { end = alignUp(end, alignment); }
 };
 

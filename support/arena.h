@@ -12,8 +12,8 @@
 
 namespace orias {
 
-/// A bump allocator. Objects live until the arena dies; destructors do not run, so only trivially destructible types go
-/// in.
+/// A bump allocator. Objects live as long as the arena. Destructors do not run, so types must be trivially
+/// destructible.
 class Arena {
  public:
   Arena() = default;
@@ -37,7 +37,7 @@ class Arena {
     return new (allocate(sizeof(T), alignof(T))) T(std::forward<Args>(args)...);
   }
 
-  /// An array of `count` value-initialised objects.
+  /// An array of `count` value-initialized objects.
   template <typename T> std::span<T> makeArray(std::size_t count) {
     static_assert(std::is_trivially_destructible_v<T>);
     if (count == 0) return {};

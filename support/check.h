@@ -5,14 +5,13 @@
 
 namespace orias {
 
-/// An error that the user can do something about and that has no place in a source file (those are Diagnostics):
-/// a file that cannot be read, an option that makes no sense.
+/// A user error without a location in a source file (those are Diagnostics): an unreadable file, an invalid option.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A fault of orias itself. The driver turns it into exit status 3.
+/// A bug in orias. The driver converts it to exit status 3.
 class InternalError : public std::logic_error {
  public:
   using std::logic_error::logic_error;
@@ -22,7 +21,7 @@ class InternalError : public std::logic_error {
 
 } // namespace orias
 
-/// An invariant of the program; stays on in release builds. ORIAS_CHECK(cond) or ORIAS_CHECK(cond, std::string
+/// An invariant of the program, also checked in release builds. ORIAS_CHECK(cond) or ORIAS_CHECK(cond, std::string
 /// message).
 #define ORIAS_CHECK(condition, ...)                                                                                    \
   do {                                                                                                                 \

@@ -39,7 +39,7 @@ void Diagnostics::add(Severity severity, SourceLoc loc, std::string message, std
 }
 
 std::string Diagnostics::render() const {
-  // One pass over the text finds the starts of all lines that are needed.
+  // Finds the starts of all required lines in one pass over the text.
   std::vector<const Diagnostic*> sorted;
   sorted.reserve(all_.size());
   for (const Diagnostic& d : all_)
@@ -66,7 +66,7 @@ std::string Diagnostics::render() const {
     }
     if (line == d->loc.line && pos < text_.size()) {
       std::string_view shown = text_.substr(pos, text_.find('\n', pos) - pos);
-      // A long line is shown around the column, so that the caret stays on the screen.
+      // Show only a part of a long line around the column, so that the caret is visible.
       std::size_t column = d->loc.column ? d->loc.column - 1 : 0;
       std::size_t from = column > kWidestShownLine - 40 ? column - (kWidestShownLine - 40) : 0;
       if (from > shown.size()) from = shown.size();

@@ -7,7 +7,7 @@
 
 namespace orias {
 
-/// A place in a source text; line and column count from 1, 0 means "no place".
+/// A location in a source text; line and column count from 1, 0 means "no location".
 struct SourceLoc {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
@@ -21,11 +21,11 @@ struct Diagnostic {
   Severity severity = Severity::Error;
   SourceLoc loc;
   std::string message;
-  std::string hint; ///< what would be right; printed as a note, may be empty
+  std::string hint; ///< a suggestion; printed as a note, may be empty
 };
 
-/// Collects what is to be told about one source text, and prints it as `file:line:column: severity: message` with the
-/// line and a caret. Past `kMaxErrors` errors further ones are only counted.
+/// Collects the diagnostics of one source text, and prints them as `file:line:column: severity: message` with the line
+/// and a caret. After `kMaxErrors` errors, further ones are only counted.
 class Diagnostics {
  public:
   static constexpr unsigned kMaxErrors = 100;
@@ -42,7 +42,7 @@ class Diagnostics {
   const std::vector<Diagnostic>& all() const { return all_; }
   const std::string& fileName() const { return fileName_; }
 
-  /// All diagnostics in the order of their places, as text for a terminal (no colours).
+  /// All diagnostics in the order of their locations, as text for a terminal (no colors).
   std::string render() const;
 
  private:

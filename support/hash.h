@@ -4,7 +4,7 @@
 
 namespace orias {
 
-/// FNV-1a of 32 bits over characters or bytes: the same in each run and on each machine.
+/// 32-bit FNV-1a over characters or bytes: the same in each run and on each machine.
 constexpr std::uint32_t fnv1a(const auto& bytes) {
   std::uint32_t hash = 2166136261;
   for (const auto byte : bytes)

@@ -1,5 +1,5 @@
-// Every operation works on unpacked numbers: the exact result (or one whose lowest bit says that something follows) is
-// made first, then rounded once by `pack`.
+// Every operation works on unpacked numbers. It computes the exact result (or one with a sticky lowest bit), which
+// `pack` rounds once.
 
 #include "support/ieee.h"
 
@@ -22,12 +22,12 @@ struct Layout {
 
   constexpr int bias() const { return (1 << (exponentBits - 1)) - 1; }
   constexpr int minExponent() const { return 1 - bias(); }
-  /// Numbers with greater ones are beyond the range, whatever their fraction.
+  /// Numbers with greater exponents are out of range, regardless of their fraction.
   constexpr int maxExponent() const { return bias() + 1; }
   constexpr Bits fractionMask() const { return (Bits{1} << fractionBits) - 1; }
   constexpr Bits exponentMask() const { return (Bits{1} << exponentBits) - 1; }
   constexpr Bits sign() const { return Bits{1} << (exponentBits + fractionBits); }
-  /// The magnitude above all finite ones.
+  /// The magnitude above all finite magnitudes.
   constexpr Bits beyond() const {
     if (!hasNan) return sign();
     return hasInfinity ? exponentMask() << fractionBits : exponentMask() << fractionBits | fractionMask();
@@ -53,7 +53,7 @@ constexpr Layout layoutOf(Format format) {
 
 enum class Kind : std::uint8_t { Zero, Finite, Infinity, Nan };
 
-/// A number taken apart. Finite: significand / 2^127 * 2^exponent, with the highest bit of the significand set.
+/// An unpacked number. Finite: significand / 2^127 * 2^exponent, with the highest bit of the significand set.
 struct Number {
   Kind kind = Kind::Zero;
   bool negative = false;
@@ -94,7 +94,7 @@ Number unpack(Format format, Bits bits) {
 Wide roundShift(Wide value, int shift, bool negative, Rounding rounding) {
   if (shift <= 0) return value;
   const Wide half = Wide{1} << 127;
-  // The bits that are shifted out, as a fraction of 2^128. Beyond 128 something less than half remains.
+  // The discarded bits, as a fraction of 2^128. For shifts beyond 128 it is any value below a half.
   const Wide kept = shift >= 128 ? 0 : value >> shift;
   const Wide rest = shift < 128 ? value << (128 - shift) : shift == 128 ? value : Wide{value != 0};
   if (rest == 0) return kept;
@@ -109,7 +109,7 @@ Wide roundShift(Wide value, int shift, bool negative, Rounding rounding) {
   return kept + (up ? 1 : 0);
 }
 
-/// The exponent of a number, as cuda_fp8.hpp has it: its sign does not matter, zero is the least power of two.
+/// The exponent of a number, as in cuda_fp8.hpp: its sign is ignored, and zero is the least power of two.
 Bits packExponent(const Number& n, Rounding rounding, Overflow overflow) {
   constexpr int kBias = 127;
   constexpr Bits kNan = 0xff, kGreatest = 0xfe;
@@ -182,8 +182,8 @@ Number sum(Number a, Number b, Rounding rounding) {
   if (a.kind == Kind::Zero) return b.kind == Kind::Zero && a.negative != b.negative ? exactZero : b;
   if (b.kind == Kind::Zero) return a;
   if (a.exponent < b.exponent || (a.exponent == b.exponent && a.significand < b.significand)) std::swap(a, b);
-  // One bit for the carry. At least twenty low bits of an operand are zero, so that this loses nothing and what the
-  // alignment loses is too far below for a cancellation to bring it up.
+  // One bit is for the carry. At least twenty low bits of an operand are zero, so the shift is exact, and the bits that
+  // the alignment loses are too low to become significant by cancellation.
   const Wide large = a.significand >> 1, small = shiftRightSticky(b.significand >> 1, a.exponent - b.exponent);
   const Wide total = a.negative == b.negative ? large + small : large - small;
   return total == 0 ? exactZero : finite(a.negative, a.exponent + 1, total);
@@ -205,7 +205,7 @@ Number root(const Number& a) {
   if (a.kind == Kind::Zero || a.kind == Kind::Nan) return a;
   if (a.negative) return {Kind::Nan, false, 0, 0};
   if (a.kind == Kind::Infinity) return a;
-  // An even exponent, and the root bit by bit.
+  // Makes the exponent even, and computes the root bit by bit.
   const bool isOdd = (a.exponent & 1) != 0;
   const Wide radicand = isOdd ? a.significand : a.significand >> 1;
   std::uint64_t r = 0;
@@ -249,7 +249,7 @@ template <typename T> T orNan(T value) {
     return doubleOf(canonicalNan(Format::F64));
 }
 
-/// The host's result to nearest even; else the exact way.
+/// The host's result for NearestEven; else the exact computation.
 template <typename Native, typename Exact> auto rounded(Rounding rounding, Native native, Exact exact) {
   return rounding == Rounding::NearestEven ? orNan(native()) : exact();
 }
@@ -319,7 +319,7 @@ std::optional<Rounding> stochasticRounding(Format to, Bits value, std::uint32_t 
   const auto bias = [](const Layout& layout) { return static_cast<int>(layout.exponentMask() / 2); };
   const int exponent = static_cast<int>(value >> source.fractionBits & source.exponentMask()) - bias(source);
   const bool isNormal = exponent > -bias(target) && exponent <= bias(target);
-  const bool hasSameRange = target.exponentBits == source.exponentBits; // so that subnormals lose the same bits
+  const bool hasSameRange = target.exponentBits == source.exponentBits; // then subnormals lose the same number of bits
   if (!isNormal && !(hasSameRange && exponent <= bias(target))) return std::nullopt;
   const unsigned lost = source.fractionBits - target.fractionBits;
   const Bits mask = (Bits{1} << lost) - 1;
@@ -428,8 +428,8 @@ namespace approx {
 
 namespace {
 
-/// The sine of an angle in turns, plus `quarters` quarter turns. The reduction is exact, and so are the multiples of a
-/// quarter.
+/// The sine of an angle in turns, plus `quarters` quarter turns. The reduction and the multiples of a quarter are
+/// exact.
 float sineOfTurns(float turns, unsigned quarters) {
   if (!std::isfinite(turns)) return floatOf(canonicalNan(Format::F32));
   const long double part = std::fmod(turns, 1.0f);

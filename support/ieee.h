@@ -1,12 +1,12 @@
 #pragma once
 
-// Floating-point arithmetic as the machine does it: every operation exact and rounded once, in any format and any
-// rounding direction, with the NaN rules of the PTX manual. Nothing here reads or changes the rounding mode of the
-// process; the process is assumed to be in the default one (to nearest even), as nothing in orias changes it.
+// Floating-point arithmetic of the GPU: every operation is exact and rounded once, in any format and rounding
+// direction, with the NaN rules of the PTX manual. This code does not change the rounding mode of the process, and
+// assumes that it is the default (to nearest even).
 //
-// NaN: an operation that gives NaN gives the canonical one of its format (canonicalNan), whatever the payloads of its
-// operands. For f32 the CUDA programming guide says so; for the other formats this is ours. Conversions to a wider
-// format keep a NaN's sign and payload.
+// NaN: an operation with a NaN result returns the canonical NaN of its format (canonicalNan), regardless of the
+// payloads of its operands. For f32 the source is the CUDA programming guide; for the other formats it is an
+// assumption. Conversions to a wider format keep a NaN's sign and payload.
 
 #include <bit>
 #include <cstdint>
@@ -18,18 +18,18 @@ namespace orias::ieee {
 /// (PTX .rna).
 enum class Rounding : std::uint8_t { NearestEven, Down, Up, TowardZero, NearestAway };
 
-/// Formats; a value is held in the low bits of a word. TF32 stands in 32 bits, of which the low 13 are zero when made
-/// and ignored when read. E4M3 has no infinity; E2M1, E2M3 and E3M2 have no NaN either: one becomes the greatest
-/// number. UE8M0 is a power of two, 2^-127 for 0, without a sign, and NaN.
+/// Formats; a value is in the low bits of a word. TF32 has 32 bits; the low 13 are written as zero and ignored when
+/// read. E4M3 has no infinity. E2M1, E2M3 and E3M2 have no NaN either: a NaN becomes the greatest number. UE8M0 is an
+/// unsigned power of two, 2^-127 for 0, or NaN.
 enum class Format : std::uint8_t { F16, BF16, TF32, E4M3, E5M2, F32, F64, E2M1, E2M3, E3M2, UE8M0 };
 using Bits = std::uint64_t;
 
-/// What a conversion to a narrower format gives for values beyond its range, infinities included: infinity (or the
-/// greatest finite value, where the direction of rounding says so), or always the greatest finite value of that sign
-/// (PTX .satfinite).
+/// The result of a conversion to a narrower format for values outside its range, including infinities: infinity (or the
+/// greatest finite value, depending on the rounding direction), or always the greatest finite value of that sign (PTX
+/// .satfinite).
 enum class Overflow : std::uint8_t { Round, Finite };
 
-/// The NaN that operations give: 0x7fffffff, 0xfff8000000000000, 0x7fff, 0x7f.
+/// The NaN result of operations: 0x7fffffff, 0xfff8000000000000, 0x7fff, 0x7f.
 Bits canonicalNan(Format format);
 bool isNan(Format format, Bits value);
 
@@ -41,31 +41,31 @@ Bits mul(Format format, Bits a, Bits b, Rounding rounding = Rounding::NearestEve
 Bits fma(Format format, Bits a, Bits b, Bits c, Rounding rounding = Rounding::NearestEven);
 Bits div(Format format, Bits a, Bits b, Rounding rounding = Rounding::NearestEven);
 Bits sqrt(Format format, Bits a, Rounding rounding = Rounding::NearestEven);
-/// From one format to another. Exact when `to` holds every value of `from`.
+/// Converts between formats. Exact if `to` contains every value of `from`.
 Bits convert(Format to, Format from, Bits value, Rounding rounding = Rounding::NearestEven,
              Overflow overflow = Overflow::Round);
-/// Which way an f32 goes to F16 or BF16 by stochastic rounding: away from zero if the bits that it loses (13 or 16) and
-/// as many of `random` add up to a carry, else toward zero (PTX manual, "cvt": .rs and rbits). Nothing where the
-/// manual's text leaves it open: F16 below its normal and above its finite numbers, and other formats.
+/// The direction of stochastic rounding of an f32 to F16 or BF16: away from zero if the sum of the discarded bits (13
+/// or 16) and as many bits of `random` has a carry, else toward zero (PTX manual, "cvt": .rs and rbits). nullopt where
+/// the manual is not specific: F16 below its normal and above its finite numbers, and other formats.
 std::optional<Rounding> stochasticRounding(Format to, Bits value, std::uint32_t random);
 /// Subnormals become zero of the same sign.
 Bits flush(Format format, Bits value);
 /// Clamps to [0, 1]; NaN and -0 become +0.
 Bits saturate(Format format, Bits value);
-/// PTX min and max: of a number and a NaN the number, of two NaNs the canonical NaN; -0 is less than +0. With `nanWins`
-/// (PTX .NaN) any NaN gives the canonical NaN.
+/// PTX min and max. The result is the number for a number and a NaN, and the canonical NaN for two NaNs; -0 is less
+/// than +0. With `nanWins` (PTX .NaN) any NaN gives the canonical NaN.
 Bits minimum(Format format, Bits a, Bits b, bool nanWins = false);
 Bits maximum(Format format, Bits a, Bits b, bool nanWins = false);
-/// The integral value next to `value` in the direction; NearestEven takes ties to even.
+/// Rounds `value` to an integral value; NearestEven rounds ties to even.
 Bits roundToIntegral(Format format, Bits value, Rounding rounding);
-/// -magnitude or magnitude.
+/// Converts -magnitude or magnitude.
 Bits fromInteger(Format format, bool negative, std::uint64_t magnitude, Rounding rounding = Rounding::NearestEven);
 
-/// What NaN becomes as an integer. PTX cvt: zero, unless the source is f64 or the result has 64 bits; then the highest
-/// bit of the result's type alone. SASS F2I: zero with .NTZ.
+/// The integer for NaN. PTX cvt: zero, except that if the source is f64 or the result has 64 bits, it is the highest
+/// bit of the result type. SASS F2I: zero with .NTZ.
 enum class NanInteger : std::uint8_t { Zero, HighestBit };
-/// The integer of 8, 16, 32 or 64 bits that `value` rounds to, clamped to its range; sign-extended to 64 bits when it
-/// is signed.
+/// Rounds `value` to an integer of 8, 16, 32 or 64 bits, clamped to its range; sign-extended to 64 bits if it is
+/// signed.
 std::uint64_t toInteger(Format format, Bits value, unsigned bits, bool isSigned, Rounding rounding, NanInteger nan);
 
 // --- float and double -----------------------------------------------------------------------------------------------
@@ -87,8 +87,8 @@ float add(float a, float b, Rounding rounding = Rounding::NearestEven);
 float mul(float a, float b, Rounding rounding = Rounding::NearestEven);
 float fma(float a, float b, float c, Rounding rounding = Rounding::NearestEven);
 float div(float a, float b, Rounding rounding = Rounding::NearestEven);
-/// With .ftz, of flushed operands: rounded as if exponents had no lower bound, then subnormal results become zero. (PTX
-/// does not say in which order; observed of ptxas 13.0.)
+/// Division with .ftz, of flushed operands: rounded as if exponents had no lower bound; then subnormal results become
+/// zero. (PTX does not specify the order; observed in ptxas 13.0.)
 float divFlushed(float a, float b, Rounding rounding = Rounding::NearestEven);
 float sqrt(float a, Rounding rounding = Rounding::NearestEven);
 double add(double a, double b, Rounding rounding = Rounding::NearestEven);
@@ -163,9 +163,9 @@ inline Bits fromUnsigned(Format format, std::uint64_t value, Rounding rounding =
 }
 
 // --- approximations -------------------------------------------------------------------------------------------------
-// The machine's special-function unit returns approximations whose bits are not public; their errors are bounded by the
-// PTX manual. Ours return the f32 nearest to the exact value, which is within any such bound, and so may differ from
-// the machine in the last bits. They do not flush subnormals: callers do (flush).
+// The GPU's special-function unit returns approximations whose bits are not public; the PTX manual gives bounds of
+// their errors. These functions return the f32 nearest to the exact value, which is within any such bound but may
+// differ from the hardware in the last bits. They do not flush subnormals: callers do (flush).
 
 namespace approx {
 float rcp(float a);
@@ -173,10 +173,11 @@ float rsqrt(float a);
 float sqrt(float a);
 float ex2(float a);
 float lg2(float a);
-/// Of an angle in radians.
+/// Sine and cosine of an angle in radians.
 float sin(float a);
 float cos(float a);
-/// Of an angle in full turns, as MUFU takes it; code for PTX sin and cos multiplies by 1/2pi first. Infinity gives NaN.
+/// Sine and cosine of an angle in full turns, as in MUFU; code for PTX sin and cos first multiplies by 1/2pi. Infinity
+/// gives NaN.
 float sinTurns(float a);
 float cosTurns(float a);
 float tanh(float a);

@@ -6,18 +6,18 @@
 
 namespace orias {
 
-/// Edit distance (insertions, deletions, substitutions; ASCII case does not count).
+/// Edit distance (insertions, deletions, substitutions; ignores ASCII case).
 unsigned editDistance(std::string_view a, std::string_view b);
 
-/// The same but for ASCII case.
+/// Whether the texts are equal, ignoring ASCII case.
 bool sameText(std::string_view a, std::string_view b);
 
-/// Finds the candidate nearest to what was written, for "did you mean" hints.
+/// Finds the candidate nearest to a misspelled name, for "did you mean" hints.
 class NearestName {
  public:
   explicit NearestName(std::string_view written) : written_(written) {}
   void offer(std::string_view candidate);
-  /// Empty when nothing is near enough to be a plausible slip.
+  /// Empty if no candidate is near enough.
   std::string_view best() const;
 
  private:

@@ -24,7 +24,7 @@ void parallelFor(std::size_t count, unsigned threads, const std::function<void(s
     }
   };
   std::size_t most = std::min<std::size_t>(count, threads);
-  if (most > 1) // to ask for the number of CPUs is to read a file
+  if (most > 1) // hardware_concurrency() reads a file
     most = std::min<std::size_t>(most, std::max(1U, std::thread::hardware_concurrency()));
   {
     std::vector<std::jthread> others;

@@ -7,7 +7,7 @@
 
 namespace orias {
 
-/// Disjoint sets of the numbers below a count, each with one of them as its root.
+/// Disjoint sets of the numbers below a count. Each has one of its numbers as its root.
 class UnionFind {
  public:
   explicit UnionFind(std::size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), 0u); }
@@ -17,7 +17,7 @@ class UnionFind {
       number = parent_[number] = parent_[parent_[number]];
     return number;
   }
-  /// The set of `other` becomes part of that of `into`, whose root stays.
+  /// Merges the set of `other` into that of `into`, whose root remains the root.
   void join(std::uint32_t into, std::uint32_t other) { parent_[root(other)] = root(into); }
 
  private:

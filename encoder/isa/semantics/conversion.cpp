@@ -31,7 +31,7 @@ Rounding integralRounding(const Lane& lane) {
   return static_cast<Rounding>(lane.mod(Mod::Round));
 }
 
-/// The source in `format`; .FTZ is about f32 only.
+/// The source in `format`; .FTZ only applies to f32.
 Bits source(const Lane& lane, unsigned slot, Format format) {
   return lane.number(slot, format, lane.mod(Mod::Ftz) != 0 && format == Format::F32);
 }
@@ -41,17 +41,17 @@ void setNumber(Lane& lane, Format format, Bits value) {
   lane.set64(0, value);
 }
 
-/// Negative results become zero; NaN stays, in its canonical form.
+/// Negative results become zero; NaN becomes canonical.
 Bits relu(Format format, Bits value) {
   return ieee::maximum(format, value, 0, true);
 }
 
-/// The half of Rc that a packed result has above it.
+/// The half of Rc for the upper half of a packed result.
 std::uint32_t upperOf(const Lane& lane, unsigned slot) {
   return lane.mod(Mod::Sub2) != 0 ? lane.raw(slot) >> 16 : lane.raw(slot);
 }
 
-/// Three numbers side by side: `high` above `low`, `bits` wide each, and `above` in the bits that remain.
+/// Packs `high` above `low`, `bits` wide each, and `above` in the remaining bits.
 std::uint32_t packed(std::uint32_t high, std::uint32_t low, unsigned bits, std::uint32_t above) {
   const std::uint32_t mask = (1u << bits) - 1;
   const std::uint32_t pair = (high & mask) << bits | (low & mask);
@@ -92,7 +92,7 @@ void f2i(const Inst& inst, LaneValues& values) {
 
 namespace {
 
-/// The same conversion of the high half of the source.
+/// Applies `convert` to the high half of the source.
 void ofHighHalf(void (*convert)(const Inst&, LaneValues&), const Inst& inst, LaneValues& values) {
   values[1] = LaneValue::of(values[1].w[0] >> 16);
   convert(inst, values);
@@ -197,7 +197,7 @@ Format fp8Of(const Lane& lane, Mod modifier) {
   return lane.mod(modifier) % 2 != 0 ? Format::E4M3 : Format::E5M2;
 }
 
-/// Two 8-bit numbers, and above them the half of the last slot that is kept.
+/// Sets two 8-bit numbers, and above them the selected half of slot `kept`.
 void setFp8Pair(Lane& lane, unsigned kept, Format from, Bits high, Bits low) {
   const Format to = fp8Of(lane, Mod::DstFmt);
   const auto overflow = lane.mod(Mod::Sat) != 0 ? ieee::Overflow::Finite : ieee::Overflow::Round;
@@ -239,12 +239,12 @@ ieee::Overflow overflowOf(const Lane& lane) {
   return lane.mod(Mod::Sat) != 0 ? ieee::Overflow::Finite : ieee::Overflow::Round;
 }
 
-/// What is kept of the last slot, above a pair of 8 bits each.
+/// The half of the last slot that is kept above two bytes.
 std::uint32_t keptAbove(const Lane& lane, unsigned slot) {
   return lane.raw(slot) >> (lane.mod(Mod::Byte) != 0 ? 16 : 0) << 16;
 }
 
-/// Two numbers of `bits` bits each as halves.
+/// Converts two numbers of `bits` bits each to halves.
 void unpackPair(Lane& lane, Format from, Format to, std::uint32_t pair, unsigned bits) {
   const auto half = [&](unsigned shift) {
     const Bits v = ieee::convert(to, from, pair >> shift & ((1u << bits) - 1));
@@ -273,8 +273,8 @@ void f2fpNarrow(const Inst& inst, LaneValues& values) {
 
 namespace {
 
-/// Rounded by random bits. To halves those of `random` count that the PTX manual names for cvt.rs; of narrower numbers
-/// only those are converted on which random bits have no influence, because which ones count has not been observed.
+/// Stochastic rounding. For halves the bits of `random` are those of cvt.rs in the PTX manual. For narrower formats
+/// their random bits have not been observed, so only numbers that do not depend on them are converted.
 std::uint32_t roundedByChance(const Inst& inst, const Lane& lane, Format to, unsigned slot, std::uint32_t random = 0) {
   const Bits number = lane.number(slot, Format::F32);
   Bits v = ieee::convert(to, Format::F32, number, Rounding::Down, overflowOf(lane));

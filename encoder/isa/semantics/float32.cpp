@@ -13,18 +13,18 @@ bool flushes(const Lane& lane) {
   return lane.modAs<Ftz>(Mod::Ftz) != Ftz::None;
 }
 
-/// .FMZ: a product with a zero factor is +0, whatever the other is.
+/// .FMZ: a product with a zero factor is +0, regardless of the other factor.
 bool isZeroProduct(const Lane& lane, float a, float b) {
   return lane.modAs<Ftz>(Mod::Ftz) == Ftz::FMZ && (a == 0 || b == 0);
 }
 
-/// The factor that FMUL's scale multiplies the result by.
+/// The factor of FMUL's scale.
 double scaleOf(const Lane& lane) {
   // !|D8|D4|D2|1|M2|M4|M8
   return std::ldexp(1.0, static_cast<int>(lane.mod(Mod::Sub)) - 4);
 }
 
-/// Half of MUFU: the high word of the result of a function on a double whose high word is given.
+/// Half of a double-precision MUFU: the high word of function(x), where x is the double with this high word.
 template <typename Function> std::uint32_t onHighWord(Bits highWord, Function function) {
   const double value = ieee::doubleOf(ieee::flush(Format::F64, highWord << 32));
   return static_cast<std::uint32_t>(ieee::bitsOf(function(value)) >> 32);
@@ -65,7 +65,7 @@ void ffma(const Inst& inst, LaneValues& values) {
 
 namespace {
 
-/// One of the two numbers of a source: its words, swapped, or one word for both.
+/// One of the two numbers of a source, which is read as its words, the words swapped, or one word for both.
 float ofPair(const Lane& lane, unsigned slot, unsigned word, Mod words, bool flush) {
   constexpr unsigned kLowHigh = 1, kOneWord = 2;
   const Operand& o = lane.operand(slot);
@@ -87,7 +87,7 @@ template <typename Compute> void setPair(Lane& lane, bool flush, Compute compute
   lane.set64(0, both);
 }
 
-/// f16 or bf16, of the low or the high half of a register.
+/// An f16 or bf16 source, from the low or high half of a register.
 float mixedFactor(const Lane& lane, unsigned slot, Mod part) {
   const Operand& o = lane.operand(slot);
   Bits bits = lane.raw(slot) >> (lane.mod(part) != 0 ? 16 : 0) & 0xffff;
@@ -142,7 +142,7 @@ void fmnmx(const Inst& inst, LaneValues& values) {
   const float a = lane.f32(1, flush), b = lane.f32(2, flush);
   float result = lane.pred(3) ? ieee::minimum(a, b, nanWins) : ieee::maximum(a, b, nanWins);
   if (lane.mod(Mod::XorSign) != 0 && result == result) {
-    // ptxas writes |Ra| and |Rb| as operands and gets the signs from what the registers hold.
+    // ptxas uses |Ra| and |Rb| as operands; the signs are those of the registers.
     const Bits sign = (lane.raw(1) ^ lane.raw(2)) & 0x80000000;
     result = ieee::floatOf((ieee::bitsOf(result) & 0x7fffffff) | sign);
   }
@@ -173,7 +173,7 @@ void fset(const Inst& inst, LaneValues& values) {
 
 namespace {
 
-/// EX2 and TANH of one half; what the upper half of the result holds is not known, and code does not read it.
+/// EX2 and TANH of one half. The upper half of the result is unknown, and code does not read it.
 std::uint32_t mufuOfHalf(const Inst& inst, const Lane& lane, unsigned shift) {
   // 1 and 3: F16 and F16x2.
   const Format format = lane.mod(Mod::FuncFmt) % 2 != 0 ? Format::F16 : Format::BF16;
@@ -200,8 +200,8 @@ void mufuPair(const Inst& inst, LaneValues& values) {
 }
 
 void mufu(const Inst& inst, LaneValues& values) {
-  // The results' last bits are ours (support/ieee.h). Subnormal operands and results are zero, except those of TANH:
-  // ptxas scales around all the others where PTX wants subnormals.
+  // The last bits of the results may differ from the hardware's (support/ieee.h). Subnormal operands and results become
+  // zero, except for TANH: for the other functions ptxas adds scaling if PTX requires subnormals.
   Lane lane(inst, values);
   if (lane.mod(Mod::FuncFmt) != 0) return lane.set(0, mufuOfHalf(inst, lane, 0));
   const float a = lane.f32(1, true);
@@ -224,8 +224,9 @@ void mufu(const Inst& inst, LaneValues& values) {
 }
 
 void fchk(const Inst& inst, LaneValues& values) {
-  // True sends a division to the general routine, which divides anything. The exact condition is not public; ours is
-  // true wherever a step of the fast sequence (reciprocal, quotient, remainder) could leave the normal numbers.
+  // If the result is true, a division uses the general routine, which handles all operands. The exact condition is not
+  // public. This one is true if a step of the fast sequence (reciprocal, quotient, remainder) could leave the normal
+  // range.
   Lane lane(inst, values);
   const int a = exponentOf(lane.number(1, Format::F32)), b = exponentOf(lane.number(2, Format::F32));
   const bool isRegular = a > 24 && a < 255 && b > 1 && b < 253 && a - b < 126 && a - b > -125;

@@ -24,8 +24,8 @@ void dsetp(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   const Bits a = lane.number(2, Format::F64), b = lane.number(3, Format::F64);
   const auto comparison = lane.modAs<FCmp>(Mod::Cmp);
-  // The values that are F and T elsewhere are MIN and MAX here. As ptxas uses them for PTX min and max: the first
-  // result says that Ra is the one, the second that there is none because both are NaN.
+  // The codes of F and T are MIN and MAX here. According to their use in ptxas' code for PTX min and max, the first
+  // result is true if Ra is the minimum or maximum, the second if both are NaN.
   if (comparison == FCmp::F || comparison == FCmp::T) {
     const bool aNan = ieee::isNan(Format::F64, a), bNan = ieee::isNan(Format::F64, b);
     const Bits extremum = comparison == FCmp::F ? ieee::minimum(Format::F64, a, b) : ieee::maximum(Format::F64, a, b);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The functions that functions.inc names, declared.
+// Declarations of the functions in functions.inc.
 
 #include "encoder/isa/semantics/semantics.h"
 

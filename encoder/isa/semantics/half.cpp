@@ -21,7 +21,7 @@ class Packed {
   Format format() const { return format_; }
   Bits one() const { return format_ == Format::BF16 ? 0x3f80 : 0x3c00; }
 
-  /// What half `index` of the result reads from a source.
+  /// The source value for half `index` of the result.
   Bits source(unsigned slot, unsigned index) const {
     const Operand& o = lane_.operand(slot);
     unsigned from = index;
@@ -33,7 +33,7 @@ class Packed {
     case Operand::Half::F32: refuse(lane_.inst(), "a half-precision part of an f32 operand");
     }
     Bits v = lane_.raw(slot) >> (16 * from) & 0xffff;
-    // .OOB: what an out-of-bounds value of a tensor does is not known well enough.
+    // .OOB: the effect of an out-of-bounds value of a tensor is not known well enough.
     constexpr Bits kOutside = 0xffff;
     if (knowsOutside_ && v == kOutside) refuse(lane_.inst(), "an out-of-bounds value of a tensor");
     if (o.abs()) v &= 0x7fff;
@@ -44,7 +44,7 @@ class Packed {
   /// .FMZ: zero times anything is zero.
   bool isZeroProduct(Bits a, Bits b) const { return zeroWins_ && ((a & 0x7fff) == 0 || (b & 0x7fff) == 0); }
 
-  /// Flushed and clamped as the modifiers say.
+  /// The result, flushed and clamped according to the modifiers.
   Bits finish(Bits result) const {
     if (flushes_) result = ieee::flush(format_, result);
     if (lane_.mod(Mod::Sat) != 0) result = ieee::saturate(format_, result);
@@ -117,7 +117,7 @@ void hfma2Turned(const Inst& inst, LaneValues&) {
   refuse(inst, "a sign for one half only");
 }
 
-/// Of three packed numbers.
+/// The minimum or maximum of three packed numbers.
 void vhmnmx(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   if (lane.mod(Mod::XorSign) != 0) refuse(inst, "the signs of three numbers");
@@ -171,7 +171,7 @@ void hsetp2(const Inst& inst, LaneValues& values) {
   const auto half = [&](unsigned i) {
     return compares(lane.modAs<FCmp>(Mod::Cmp), packed.format(), packed.source(2, i), packed.source(3, i));
   };
-  // A result for each half; with .H_AND both together, and the opposite.
+  // One result for each half; with .H_AND the conjunction of both, and its opposite.
   if (lane.mod(Mod::Sub) != 0) return lane.setComparison(0, half(0) && half(1), input);
   lane.setPred(0, lane.combine(half(0), input));
   lane.setPred(1, lane.combine(half(1), input));

@@ -1,5 +1,5 @@
-// Integer arithmetic, shifts, bit fields and comparisons. Where ptxas' use or the PTX manual does not settle a case,
-// Mesa's NAK does, whose foldable operations are compared with the hardware.
+// Integer arithmetic, shifts, bit fields and comparisons. Cases that neither ptxas' use nor the PTX manual defines
+// follow Mesa's NAK, whose foldable operations are compared with the hardware.
 
 #include "encoder/isa/semantics/functions.h"
 #include "encoder/isa/semantics/lane.h"
@@ -11,7 +11,7 @@ namespace orias::isa::semantics {
 
 namespace {
 
-/// A source of a sum. A negated one is its inversion plus one, whose carry counts: -0 is 2^32.
+/// A source of a sum. Its negation is the inversion plus one, including the carry: -0 is 2^32.
 std::uint64_t addend(const Lane& lane, unsigned slot) {
   const std::uint32_t v = lane.raw(slot);
   const Operand& o = lane.operand(slot);
@@ -19,7 +19,7 @@ std::uint64_t addend(const Lane& lane, unsigned slot) {
   return o.inverted() ? ~v : v;
 }
 
-/// The sum's low word, and the carries: has it reached 2^32, and twice that?
+/// Sets the low word of the sum, and the carries: whether it has reached 2^32 and 2^33.
 void setSum(Lane& lane, std::uint64_t sum) {
   lane.set(0, static_cast<std::uint32_t>(sum));
   lane.setPred(1, sum >> 32 != 0);
@@ -33,7 +33,7 @@ std::uint64_t factor(const Lane& lane, unsigned slot) {
   return isSigned ? static_cast<std::uint64_t>(signedOf(v, 32)) : v;
 }
 
-/// Ra * Rb + Rc + carry of 64 bits, Ra in slot 2; returns the low 64 bits and sets the carry in slot 1.
+/// 64-bit Ra * Rb + Rc + carry, with Ra in slot 2. Returns the low 64 bits and sets the carry in slot 1.
 std::uint64_t wideMultiplyAdd(Lane& lane, bool carry) {
   using Wide = unsigned __int128;
   const std::uint64_t product = factor(lane, 2) * factor(lane, 3);
@@ -52,19 +52,19 @@ bool compareIntegers(const Lane& lane, std::uint32_t a, std::uint32_t b) {
   return isSigned ? compares(comparison, signedOf(a, 32), signedOf(b, 32)) : compares(comparison, a, b);
 }
 
-/// Ra shifted left, the words above it shifted in for the high half, plus Rb.
+/// Ra shifted left plus Rb. For the high half, the word above Ra is shifted as well.
 struct ShiftAdd {
   std::uint32_t high; ///< the word above Ra
   bool isHigh, isExtended;
 };
 
-/// Slots: Rd, Pu, Ra, Rb, ..., the shift in `shiftSlot`, for .X the carry behind it.
+/// Slots: Rd, Pu, Ra, Rb, ..., the shift in `shiftSlot`, for .X the carry after it.
 void shiftAdd(Lane& lane, unsigned shiftSlot, ShiftAdd form) {
   const unsigned shift = lane.raw(shiftSlot) & 31;
   const std::uint64_t wide = std::uint64_t{form.high} << 32 | lane.raw(2);
   const auto shifted = static_cast<std::uint32_t>(form.isHigh ? wide >> (32 - shift) : wide << shift);
   const Operand& a = lane.operand(2);
-  // The modifier of Ra applies to what was shifted.
+  // The modifier of Ra applies to the shifted value.
   const std::uint64_t first = a.neg() ? std::uint64_t{~shifted} + 1 : a.inverted() ? ~shifted : shifted;
   const bool carry = form.isExtended && lane.pred(shiftSlot + 1);
   const std::uint64_t sum = first + addend(lane, 3) + (carry ? 1 : 0);
@@ -76,7 +76,7 @@ std::uint32_t signWord(std::uint32_t v) {
   return static_cast<std::uint32_t>(signedOf(v, 32) >> 32);
 }
 
-/// The types of VIMNMX and its kin.
+/// The types of VIMNMX and similar instructions.
 enum class VType : std::uint8_t { U32, S32, U16x2, S16x2 };
 
 std::uint32_t extremum32(std::uint32_t a, std::uint32_t b, bool isSigned, bool wantsLess) {
@@ -110,7 +110,7 @@ std::uint64_t distance(std::int64_t a, std::int64_t b) {
   return static_cast<std::uint64_t>(a > b ? a - b : b - a);
 }
 
-/// Only the value of these is known, not what the predicate says.
+/// Refuses instructions with a predicate result, whose meaning is unknown.
 void refuseFlag(const Lane& lane, unsigned slot) {
   if (!lane.isUnused(slot)) refuse(lane.inst(), "a predicate result");
 }
@@ -136,7 +136,7 @@ void viadd(const Inst& inst, LaneValues& values) {
 void viadd16x2(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   const std::uint32_t a = lane.raw(1), high = lane.raw(2) & 0xffff0000, low = lane.raw(2) & 0xffff;
-  // A negation is of each half.
+  // A negation applies to each half.
   const bool isNegated = lane.operand(2).neg();
   lane.set(0, ((isNegated ? a - low : a + low) & 0xffff) |
                   (isNegated ? (a & 0xffff0000) - high : (a & 0xffff0000) + high));
@@ -199,7 +199,7 @@ void isetp(const Inst& inst, LaneValues& values) {
 }
 
 void isetpEx(const Inst& inst, LaneValues& values) {
-  // The high words decide; if they are equal, the comparison of the low ones does.
+  // The high words decide. If they are equal, the comparison of the low words is the result.
   Lane lane(inst, values);
   const auto comparison = lane.modAs<ICmp>(Mod::Cmp);
   const bool isFixed = comparison == ICmp::F || comparison == ICmp::T;
@@ -208,7 +208,7 @@ void isetpEx(const Inst& inst, LaneValues& values) {
 }
 
 void shf(const Inst& inst, LaneValues& values) {
-  // A pair {Rc:Ra} is shifted; the type says how it is filled and how far counts go.
+  // Shifts the pair {Rc:Ra}. The type determines the fill and the range of the count.
   Lane lane(inst, values);
   const auto type = lane.modAs<ShiftType>(Mod::ShiftType);
   const unsigned bits = type == ShiftType::S64 || type == ShiftType::U64 ? 64 : 32;
@@ -263,7 +263,7 @@ void lop3(const Inst& inst, LaneValues& values) {
   for (unsigned i = 0; i < 8; ++i)
     if ((lut >> i & 1) != 0) result |= ((i & 4) ? a : ~a) & ((i & 2) ? b : ~b) & ((i & 1) ? c : ~c);
   lane.set(1, result);
-  // "Has it a bit?", or'ed (with .PAND: and'ed) with the predicate input.
+  // Whether the result is nonzero, or'ed (with .PAND: and'ed) with the predicate input.
   const bool input = lane.pred(6);
   lane.setPred(0, lane.mod(Mod::Pand) != 0 ? result != 0 && input : result != 0 || input);
 }
@@ -299,7 +299,7 @@ void viaddmnmx(const Inst& inst, LaneValues& values) {
   const auto type = lane.modAs<VType>(Mod::Type);
   const std::uint32_t a = lane.u32(1), b = lane.u32(2);
   const bool isPacked = type == VType::U16x2 || type == VType::S16x2;
-  // What a negated pair of halves means is not known.
+  // The meaning of a negated pair of halves is unknown.
   if (isPacked && lane.operand(2).neg()) refuse(inst, "a negated pair of halves");
   const std::uint32_t sum = isPacked ? ((a + b) & 0xffff) | ((a & 0xffff0000) + (b & 0xffff0000)) : a + b;
   lane.set(0, reluIf(lane, type, extremum(type, sum, lane.u32(3), lane.pred(4))));
@@ -327,7 +327,7 @@ void flo(const Inst& inst, LaneValues& values) {
   refuseFlag(lane, 1);
   std::uint32_t v = lane.u32(2);
   if (lane.modAs<IntType>(Mod::Type) == IntType::S32 && v >> 31 != 0) v = ~v;
-  // PTX bfind, which compiles to this one instruction: all ones where there is no such bit, as a distance too.
+  // PTX bfind, which compiles to this instruction: all ones if there is no such bit, also for the shift amount.
   const auto leading = static_cast<std::uint32_t>(std::countl_zero(v));
   lane.set(0, v == 0 ? ~0u : lane.mod(Mod::Sub) != 0 ? leading : 31 - leading);
 }
@@ -353,7 +353,7 @@ void sgxt(const Inst& inst, LaneValues& values) {
 }
 
 void bmsk(const Inst& inst, LaneValues& values) {
-  // PTX bmsk: so many ones from that bit on.
+  // PTX bmsk: a number of ones from a bit position on.
   Lane lane(inst, values);
   const bool wraps = lane.mod(Mod::Wrap) != 0;
   const auto limited = [&](std::uint32_t v) { return wraps ? v & 31 : std::min(v, 32u); };
@@ -371,7 +371,7 @@ void idp4a(const Inst& inst, LaneValues& values) {
 }
 
 void idp2a(const Inst& inst, LaneValues& values) {
-  // Halves of Ra with the low or high two bytes of Rb.
+  // Products of the halves of Ra with the low or high two bytes of Rb.
   Lane lane(inst, values);
   const unsigned first = lane.mod(Mod::Sub) != 0 ? 2 : 0;
   std::int64_t sum = 0;

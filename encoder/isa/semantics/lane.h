@@ -1,6 +1,7 @@
 #pragma once
 
-// How a semantics function sees one lane: operands read with their modifiers applied, results written by slot.
+// The view of one lane in a semantics function: reads operands with their modifiers applied, and writes results by
+// slot.
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/mods.h"
@@ -14,7 +15,7 @@ using ieee::Bits;
 using ieee::Format;
 using ieee::Rounding;
 
-/// Says that this use of an instruction is not modelled because its meaning is not known well enough.
+/// Throws: this use of an instruction is not modeled, because its meaning is not known well enough.
 [[noreturn]] void refuse(const Inst& inst, const char* what);
 
 class Lane {
@@ -26,19 +27,19 @@ class Lane {
   template <typename E> E modAs(Mod kind) const { return isa::modAs<E>(inst_, kind); }
   Rounding rounding() const { return static_cast<Rounding>(mod(Mod::Rnd)); }
 
-  /// The operand in a slot; the row's default where it is absent.
+  /// The operand in a slot; the row's default if it is absent.
   const Operand& operand(unsigned slot) const {
     const Operand& given = inst_.operands[slot];
     return given.isNone() ? desc(inst_.op).defaults[slot] : given;
   }
   bool isUnused(unsigned slot) const { return operand(slot).isNone() || operand(slot).isZeroReg(); }
 
-  /// The bits of a source as they stand, without its modifiers.
+  /// The bits of a source, without its modifiers.
   std::uint32_t raw(unsigned slot) const { return values_[slot].w[0]; }
   std::uint64_t raw64(unsigned slot) const { return values_[slot].u64(); }
   const LaneValue& value(unsigned slot) const { return values_[slot]; }
 
-  /// An integer source, negated or inverted as its operand says.
+  /// An integer source, with the operand's negation or inversion.
   std::uint32_t u32(unsigned slot) const {
     const Operand& o = operand(slot);
     std::uint32_t v = raw(slot);
@@ -53,14 +54,15 @@ class Lane {
   }
   std::int32_t s32(unsigned slot) const { return static_cast<std::int32_t>(u32(slot)); }
 
-  /// A predicate source, inverted as its operand says. An absent one is the row's default.
+  /// A predicate source, with the operand's inversion. An absent operand is the row's default.
   bool pred(unsigned slot) const {
     const Operand& o = operand(slot);
     const bool v = inst_.operands[slot].isNone() || (raw(slot) & 1) != 0;
     return v != o.inverted();
   }
 
-  /// A floating-point source in `format`, its absolute value and negation taken; subnormals become zero with `flush`.
+  /// A floating-point source in `format`, with the operand's absolute value and negation; with `flush` subnormals
+  /// become zero.
   Bits number(unsigned slot, Format format, bool flush = false) const {
     const Operand& o = operand(slot);
     const Bits sign = format == Format::F64 ? Bits{1} << 63 : format == Format::F32 ? Bits{1} << 31 : Bits{1} << 15;
@@ -75,14 +77,14 @@ class Lane {
   void set(unsigned slot, std::uint32_t value) { values_[slot] = LaneValue::of(value); }
   void set64(unsigned slot, std::uint64_t value) { values_[slot] = LaneValue::of64(value); }
   void setPred(unsigned slot, bool value) { values_[slot] = LaneValue::of(value ? 1 : 0); }
-  /// A result of FADD and the like: flushed, saturated, as the modifiers say.
+  /// Sets an f32 result, flushed and saturated if requested.
   void setF32(unsigned slot, float value, bool flush, bool saturate) {
     if (flush) value = ieee::flush(value);
     if (saturate) value = ieee::saturate(value);
     set(slot, static_cast<std::uint32_t>(ieee::bitsOf(value)));
   }
   void setF64(unsigned slot, double value) { set64(slot, ieee::bitsOf(value)); }
-  /// The two results of a comparison: it and its opposite, each combined with the predicate input.
+  /// Sets the two results of a comparison: the result and its opposite, each combined with the predicate input.
   void setComparison(unsigned slot, bool result, bool input) {
     setPred(slot, combine(result, input));
     setPred(slot + 1, combine(!result, input));
@@ -101,7 +103,7 @@ class Lane {
   LaneValues& values_;
 };
 
-/// Does the comparison hold for two numbers in `format`?
+/// Whether the comparison is true for two numbers in `format`.
 bool compares(FCmp comparison, Format format, Bits a, Bits b);
 bool compares(ICmp comparison, std::int64_t a, std::int64_t b);
 

@@ -1,5 +1,5 @@
-// The pseudo arithmetic of Ori, which phases expand. A division by zero, which PTX leaves open, gives all ones, as the
-// sequences of ptxas do.
+// The pseudo arithmetic of Ori, which phases expand. A division by zero, which PTX leaves undefined, gives all ones, as
+// in ptxas' sequences.
 
 #include "encoder/isa/semantics/functions.h"
 #include "encoder/isa/semantics/lane.h"
@@ -27,7 +27,7 @@ std::uint64_t magnitude(std::int64_t v) {
   return v < 0 ? 0 - bits : bits;
 }
 
-/// Quotient or remainder, which has the dividend's sign.
+/// The quotient, or the remainder, which has the sign of the dividend.
 void divide(const Inst& inst, LaneValues& values, bool wantsRemainder) {
   Lane lane(inst, values);
   const auto type = lane.modAs<MacroType>(Mod::MacroType);
@@ -43,7 +43,7 @@ void divide(const Inst& inst, LaneValues& values, bool wantsRemainder) {
     result = wantsRemainder ? x % y : x / y;
     if (wantsRemainder ? aNegative : aNegative != bNegative) result = 0 - result;
   }
-  // Narrow results are extended as their type says.
+  // Narrow results are extended according to their type.
   if (isSigned)
     result = static_cast<std::uint64_t>(signedOf(result & mask, bits));
   else
@@ -58,7 +58,7 @@ bool isApproximate(MacroKind kind) {
   return kind == MacroKind::Approx || kind == MacroKind::Full;
 }
 
-/// A macro on one or two numbers of its type: the exact function, or an approximation of f32.
+/// Computes a macro on one or two numbers of its type: the exact function, or an f32 approximation.
 template <typename Exact, typename Approximate>
 void compute(const Inst& inst, LaneValues& values, Exact exact, Approximate approximate) {
   Lane lane(inst, values);
@@ -89,7 +89,7 @@ float approximateQuotient(float a, float b, MacroKind kind) {
   return ieee::mul(a, ieee::approx::rcp(b));
 }
 
-/// A macro that has no exact form.
+/// Computes a macro without an exact form.
 template <typename Approximate> void approximation(const Inst& inst, LaneValues& values, Approximate approximate) {
   compute(
       inst, values,
@@ -100,7 +100,7 @@ template <typename Approximate> void approximation(const Inst& inst, LaneValues&
       [&](float a, float, MacroKind) { return approximate(a); });
 }
 
-/// An angle in full turns, as phase 8 hands it to MUFU, which takes subnormal numbers for zero.
+/// An angle in full turns, as phase 8 passes it to MUFU, which treats subnormals as zero.
 float turns(float radians) {
   return ieee::flush(ieee::mul(radians, 0.15915493667125701904f, Rounding::TowardZero));
 }

@@ -1,5 +1,5 @@
-// Products of matrices that the registers of a warp hold: D = A B + C. A has 8 or 16 rows, B 8 columns; the PTX manual
-// draws how the lanes hold them (fragments of mma). README.md says how ours adds.
+// Products of matrices in the registers of a warp: D = A B + C. A has 8 or 16 rows, B 8 columns. The PTX manual
+// documents the fragments of the lanes (mma). README.md describes the order and rounding of our sums.
 
 #include "encoder/isa/semantics/functions.h"
 #include "encoder/isa/semantics/lane.h"
@@ -21,19 +21,19 @@ struct Shape {
   unsigned rows, depth, bits;
   bool isSparse = false;
 
-  /// Elements in a row of A that are there.
+  /// Stored elements in a row of A.
   unsigned held() const { return isSparse ? depth / 2 : depth; }
 
-  /// Neighbours along k in one word; words are registers, or pairs of them for f64.
+  /// Adjacent elements along k in one word; words are registers, or pairs of registers for f64.
   unsigned packed() const { return bits >= 32 ? 1 : 32 / bits; }
 };
 
-/// Where an element stands: bits [index * width, ...) of a lane's registers.
+/// The position of an element: bits [index * width, ...) of a lane's registers.
 struct Place {
   unsigned lane, index;
 };
 
-/// Eight rows of four lanes; four words along k in each, then the other eight rows, then the next words along k.
+/// Eight rows of four lanes with four words along k in each, then the other eight rows, then the next words along k.
 Place placeInA(const Shape& s, unsigned row, unsigned k) {
   const unsigned p = s.packed();
   return {row % 8 * 4 + k / p % 4, k % p + p * (row / 8 + s.rows / 8 * (k / (4 * p)))};
@@ -42,7 +42,7 @@ Place placeInB(const Shape& s, unsigned k, unsigned column) {
   const unsigned p = s.packed();
   return {column * 4 + k / p % 4, k % p + p * (k / (4 * p))};
 }
-/// C and D, whatever their width: pairs of neighbours.
+/// C and D of any width: pairs of adjacent elements.
 Place placeInC(unsigned row, unsigned column) {
   return {row % 8 * 4 + column / 2, row / 8 * 2 + column % 2};
 }
@@ -69,7 +69,7 @@ void write(WarpValues& warp, Place at, unsigned bits, std::uint64_t value) {
 /// Elements along k.
 using Row = std::array<std::uint64_t, 256>;
 
-/// Where in their rows the elements of A stand.
+/// The columns of the stored elements of A.
 class Columns {
  public:
   Columns(const Inst& inst, const WarpValues& warp, const Shape& shape, unsigned selector = kSelector)
@@ -80,7 +80,7 @@ class Columns {
     selector_ = warp.lane[0][selector].w[0];
   }
 
-  /// Of the element that is the k-th of its row and stands at `place`.
+  /// The column of the k-th stored element of a row, which is at `place`.
   unsigned operator()(unsigned k, Place place) const {
     if (!shape_.isSparse) return k;
     const auto column = sparseColumn(layout_, metadata_, selector_, place.lane, place.index);
@@ -96,7 +96,7 @@ class Columns {
   unsigned selector_ = 0;
 };
 
-/// D = the dot product of a row and a column, given as their bits, and an element of C.
+/// Computes each element of D as dot(row of A, column of B, element of C), on raw bits.
 template <typename Dot>
 void multiply(const Inst& inst, WarpValues& warp, const Shape& shape, unsigned sumBits, Dot dot) {
   if (warp.active != ~0u) refuse(inst, "lanes missing");
@@ -123,13 +123,13 @@ Bits rounded(Format format, double sum) {
   return ieee::isNan(Format::F64, bits) ? ieee::canonicalNan(format) : ieee::convert(format, Format::F64, bits);
 }
 
-/// Of the formats of A's and B's elements.
+/// Multiplies floating-point matrices with elements of these formats.
 void multiplyFloats(const Inst& inst, WarpValues& warp, const Shape& shape, Format formatA, Format formatB) {
   const Format sumFormat = getMod(inst, Mod::DstFmt) != 0 ? Format::F32 : Format::F16;
   multiply(inst, warp, shape, sumFormat == Format::F32 ? 32 : 16, [&](const Row& a, const Row& b, Bits c) -> Bits {
     double sum = 0;
     for (unsigned k = 0; k < shape.held(); ++k)
-      sum += valueOf(formatA, a[k]) * valueOf(formatB, b[k]); // no product rounds
+      sum += valueOf(formatA, a[k]) * valueOf(formatB, b[k]); // the products are exact
     return rounded(sumFormat, sum + valueOf(sumFormat, c));
   });
 }
@@ -149,7 +149,7 @@ void multiplyByteFloats(const Inst& inst, WarpValues& warp, unsigned depth, bool
   multiplyFloats(inst, warp, {16, depth, 8, isSparse}, format(Mod::Type), format(Mod::Sub));
 }
 
-/// Of elements of `bits` bits.
+/// Multiplies integer matrices with elements of `shape.bits` bits.
 void multiplyIntegers(const Inst& inst, WarpValues& warp, const Shape& shape) {
   const bool aIsSigned = getMod(inst, Mod::SrcFmt) != 0, bIsSigned = getMod(inst, Mod::DstFmt) != 0;
   const bool saturates = getMod(inst, Mod::Sat) != 0;
@@ -208,7 +208,7 @@ void qmma16832(const Inst& inst, WarpValues& warp) {
 
 namespace {
 
-/// Formats by the modifiers of QMMA on sm_120. Elements of fewer than eight bits stand in bytes of their own.
+/// Formats by the modifiers of QMMA on sm_120. Each element of fewer than eight bits occupies a byte.
 Format narrowFormat(const Inst& inst, Mod kind) {
   constexpr std::array<Format, 6> kFormats{Format::E4M3, Format::E5M2, Format::E5M2,
                                            Format::E3M2, Format::E2M3, Format::E2M1};
@@ -217,8 +217,7 @@ Format narrowFormat(const Inst& inst, Mod kind) {
   return kFormats[value];
 }
 
-/// The low bits of an element in a byte of its own: numbers of four bits stand two bits higher than those of six and
-/// eight.
+/// The value of an element in a byte. 4-bit numbers are two bits higher than those of six and eight bits.
 double narrowValue(Format format, Bits byte) {
   return valueOf(format, format == Format::E2M1 ? byte >> 2 & 0xf : byte);
 }
@@ -235,15 +234,14 @@ void multiplyNarrow(const Inst& inst, WarpValues& warp, unsigned depth, bool isS
   });
 }
 
-/// The scale that belongs to `group` of a row of A or a column of B: a byte of the register of one lane of four. The
-/// number tells which byte and which lane (bits 0 and 2 for A, 3 and 5 for B: observed in ptxas' code for the operands
-/// of mma).
-/// The scales of A of sparse products stand behind the metadata.
+/// The scale of `group` of a row of A or a column of B: a byte of the register of one lane of four. The selector
+/// contains the byte and the lane (bits 0 and 2 for A, 3 and 5 for B: observed in ptxas' code for the operands of mma).
+/// In sparse products the scales of A follow the metadata.
 double scaleAt(const WarpValues& warp, bool ofA, unsigned line, unsigned group, Format format, bool isSparse) {
   enum : unsigned { kScalesOfA = 4, kScalesOfB = 5, kScaleSelector = 6 };
   const std::uint32_t selector = warp.lane[0][kScaleSelector].w[0];
   const unsigned byte = selector >> (ofA ? 0 : 3) & 3, thread = selector >> (ofA ? 2 : 5) & (ofA ? 1 : 3);
-  // A: of the four lanes that hold rows r and r + 8, two by two, the even one for r, the odd one for r + 8.
+  // A: four lanes hold rows r and r + 8. In each pair of them, the even lane is for r, the odd one for r + 8.
   const unsigned lane = ofA ? line % 8 * 4 + 2 * thread + line / 8 : line * 4 + thread;
   const std::uint32_t scales = warp.lane[lane][ofA ? kScalesOfA : kScalesOfB].w[ofA && isSparse ? 1 : 0];
   const Bits scale = scales >> 8 * (byte + group) & 0xff;
@@ -334,7 +332,7 @@ void qmmaSp16864(const Inst& inst, WarpValues& warp) {
 
 namespace {
 
-/// Counts the bits that a row and a column have in common, or in which they differ.
+/// Counts the common or the differing bits of a row and a column.
 void multiplyBits(const Inst& inst, WarpValues& warp, unsigned rows, unsigned depth) {
   const bool areCommon = getMod(inst, Mod::Func) != 0;
   multiply(inst, warp, {rows, depth, 1}, 32, [&](const Row& a, const Row& b, std::uint64_t c) {
@@ -369,12 +367,12 @@ void dmma884(const Inst& inst, WarpValues& warp) {
 
 namespace {
 
-/// Where eight lanes hold the matrices of one of the four products of mma.m8n8k4, by the PTX manual: lane i of the
-/// first four, i + 16 of the others.
+/// The eight lanes that hold the matrices of one of the four products of mma.m8n8k4, by the PTX manual: four lanes i
+/// and the lanes i + 16.
 struct Octet {
   unsigned number;
 
-  /// Four rows (columns) each, of which lane and index tell one by one.
+  /// Each half of the lanes holds four rows (columns). The lane gives one coordinate, the index the other.
   Place place(unsigned outer, unsigned inner, bool laneIsOuter) const {
     const unsigned within = laneIsOuter ? outer % 4 : inner;
     return {4 * number + within + outer / 4 * 16, laneIsOuter ? inner : outer % 4};
@@ -385,8 +383,8 @@ struct Octet {
 
 } // namespace
 
-/// A step gives two registers of D: of f16, four neighbours; of f32, two of each of two rows. C's registers are those
-/// of the same elements.
+/// A step computes two registers of D: four adjacent f16 elements, or two f32 elements of each of two rows. The
+/// registers of C are those of the same elements.
 void hmma884(const Inst& inst, WarpValues& warp) {
   const bool isSingle = getMod(inst, Mod::DstFmt) != 0, addsSingle = getMod(inst, Mod::SrcFmt) != 0;
   if (warp.active != ~0u || (addsSingle && !isSingle)) refuse(inst, "inactive lanes, or f16 sums with an f32 addend");

@@ -7,7 +7,7 @@ namespace orias::isa::semantics {
 
 namespace {
 
-/// One byte of {b:a}; with `sign`, eight times its sign.
+/// One byte of {b:a}; with `sign`, eight copies of its sign bit.
 std::uint32_t pickByte(std::uint64_t bytes, unsigned index, bool sign) {
   const auto byte = static_cast<std::uint32_t>(bytes >> (8 * index) & 0xff);
   return sign ? ((byte & 0x80) != 0 ? 0xff : 0) : byte;

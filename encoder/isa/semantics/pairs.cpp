@@ -1,4 +1,4 @@
-// Integers of 64 bits in pairs of registers, and uniform conversions: what came with sm_120.
+// 64-bit integers in pairs of registers, and uniform conversions: new in sm_120.
 
 #include "encoder/isa/semantics/functions.h"
 #include "encoder/isa/semantics/lane.h"
@@ -9,7 +9,7 @@ namespace {
 
 using Wide = unsigned __int128;
 
-/// As in sums of words, the carry of a negation counts: -0 is 2^64.
+/// A source of a sum. As for words, a negation includes its carry: -0 is 2^64.
 Wide addend(const Lane& lane, unsigned slot) {
   const std::uint64_t v = lane.raw64(slot);
   const Operand& o = lane.operand(slot);
@@ -62,7 +62,7 @@ void iaddPairX(const Inst& inst, LaneValues& values) {
 
 namespace {
 
-/// Three sources, and two carries: has the sum reached 2^64, and twice that?
+/// Sets the sum of three sources, and two carries: whether it has reached 2^64 and 2^65.
 void setSumOfThree(Lane& lane, unsigned carries) {
   const Wide sum = addend(lane, 3) + addend(lane, 4) + addend(lane, 5) + carries;
   lane.set64(0, static_cast<std::uint64_t>(sum));
@@ -97,7 +97,7 @@ void selPair(const Inst& inst, LaneValues& values) {
   lane.set64(0, lane.raw64(lane.pred(3) ? 1 : 2));
 }
 
-/// The number has 33 bits, of which the highest is its sign.
+/// The immediate has 33 bits; the highest is its sign.
 void selLongNumber(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   const std::uint64_t high = lane.raw(3) != 0 ? 0xffffffff : 0;
@@ -107,7 +107,7 @@ void selLongNumber(const Inst& inst, LaneValues& values) {
 void isetpPair(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   const std::uint64_t a = lane.raw64(2), b = lane.raw64(3);
-  // Turned around at their signs, unsigned numbers are ordered as signed ones.
+  // With their sign bits inverted, unsigned numbers are ordered as signed ones.
   const std::uint64_t turn = isSigned(lane) ? 0 : std::uint64_t{1} << 63;
   const bool holds =
       compares(lane.modAs<ICmp>(Mod::Cmp), static_cast<std::int64_t>(a ^ turn), static_cast<std::int64_t>(b ^ turn));

@@ -29,7 +29,7 @@ constexpr Functions kFunctions = [] {
   return f;
 }();
 
-/// Is the operand in `slot` an f64?
+/// Whether the operand in `slot` is an f64.
 bool isDouble(const InstrDesc& d, const Inst& inst, unsigned slot) {
   if (d.texts[slot].style == Style::F64) return true;
   switch (d.slots[slot].width) {
@@ -39,21 +39,21 @@ bool isDouble(const InstrDesc& d, const Inst& inst, unsigned slot) {
   }
 }
 
-/// Is the operand in `slot` an integer of 64 bits whose immediate has the high half? ptxas writes 5 << 32 as
-/// `I2F.F64.U64 R0, 0x5`, and takes a register for 5 (observed).
+/// Whether the operand in `slot` is a 64-bit integer whose immediate is the high half. ptxas writes 5 << 32 as
+/// `I2F.F64.U64 R0, 0x5`, and uses a register for 5 (observed).
 bool hasHighImmediate(const InstrDesc& d, const Inst& inst, unsigned slot) {
   if (d.slots[slot].width != WidthRule::SrcInt) return false;
   const auto format = modAs<IntFmt>(inst, Mod::SrcFmt);
   return format == IntFmt::U64 || format == IntFmt::S64;
 }
 
-/// Is the operand in `slot` an unsigned integer of 64 bits?
+/// Whether the operand in `slot` is an unsigned 64-bit integer.
 bool isUnsigned64(const InstrDesc& d, const Inst& inst, unsigned slot) {
   return d.slots[slot].width == WidthRule::MacroType && modAs<MacroType>(inst, Mod::MacroType) == MacroType::U64;
 }
 
-/// The functions of f32 that ptxas 13.0 folds, to the correctly rounded result (observed); it keeps TANH of a constant,
-/// the functions of f16, and the seeds of f64.
+/// Whether ptxas 13.0 folds this f32 function, to the correctly rounded result (observed). It does not fold TANH, the
+/// functions of f16, and the seeds of f64.
 bool isFoldableFunction(const Inst& inst) {
   if (getMod(inst.op, inst.mods, Mod::FuncFmt) != 0) return false;
   switch (modAs<Mufu>(inst, Mod::Func)) {
@@ -102,7 +102,7 @@ LaneValue immediateValue(const Inst& inst, unsigned slot) {
   const std::int64_t value = inst.operands[slot].imm;
   const auto bits = static_cast<std::uint32_t>(value);
   if (isDouble(d, inst, slot) || hasHighImmediate(d, inst, slot)) return LaneValue::of64(std::uint64_t{bits} << 32);
-  // Of a copy, the destination says how wide it is.
+  // A copy has the width of its destination.
   const unsigned width = operandWidth(inst, slot);
   const unsigned registers = width != 0 ? width : inst.operands[0].width;
   if (registers < 2 || isUnsigned64(d, inst, slot)) return LaneValue::of(bits);
@@ -119,7 +119,7 @@ bool compares(FCmp comparison, Format format, Bits a, Bits b) {
   if (comparison == FCmp::F || comparison == FCmp::T) return comparison == FCmp::T;
   const bool isUnordered = ieee::isNan(format, a) || ieee::isNan(format, b);
   if (comparison == FCmp::NUM || comparison == FCmp::NAN_) return (comparison == FCmp::NAN_) == isUnordered;
-  // LT to GE, then the same with "or unordered".
+  // LT to GE, then their variants with "or unordered".
   const auto code = static_cast<unsigned>(comparison);
   if (isUnordered) return code >= static_cast<unsigned>(FCmp::LTU);
   // A double holds any of the formats.

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 
-// What instructions compute. One function for each row of the table, on plain values: the constant folder calls it with
-// constants, the emulator with registers of Ori or SASS code. Memory, control flow, barriers and special registers are
-// the emulator's business and have no function here.
+// The results of instructions: one function for each row of the table, on plain values. The constant folder calls it
+// with constants, the emulator with registers of Ori or SASS code. Memory, control flow, barriers and special registers
+// are in the emulator and have no function here.
 
 namespace orias::isa {
 
@@ -24,19 +24,19 @@ struct LaneValue {
   }
 };
 
-/// One lane's operands, by slot. The caller fills the Use slots with what stands in the register, the immediate's bits
-/// or the constant's bits, *without* the operand's -, | |, ~, ! and half-word selection, which the function applies. An
-/// immediate or constant in a slot of two registers is filled as the hardware reads it: see fillImmediate. The function
-/// sets the Def slots.
+/// One lane's operands, by slot. The caller fills the Use slots with the bits of the register, immediate or constant,
+/// *without* the operand's -, | |, ~, ! and half-word selection, which the function applies. An immediate or constant
+/// in a slot of two registers is extended as in hardware: see immediateValue(). The function sets the Def slots.
 using LaneValues = std::array<LaneValue, kMaxOperands>;
 using LaneFunction = void (*)(const Inst& inst, LaneValues& values);
 
-/// The function of an instruction that computes each lane for itself, or null (memory, control, warp-wide, special).
+/// The function of an instruction that computes each lane separately; null for memory, control, warp-wide and special
+/// ones.
 LaneFunction laneFunction(Op op);
 
-/// Whether an instruction with these constant sources can be replaced with the result of its lane function: the
-/// function is exact, or an approximation that ptxas folds as well, and no division by zero, whose result PTX leaves
-/// open.
+/// Whether an instruction with these constant sources can be replaced with the result of its lane function. The
+/// function must be exact, or an approximation that ptxas also folds. Divisions by zero, which PTX leaves undefined,
+/// are not folded.
 bool isFoldable(const Inst& inst, const LaneValues& values);
 
 /// The operands of the 32 lanes of a warp.
@@ -50,8 +50,8 @@ using WarpFunction = void (*)(const Inst& inst, WarpValues& values);
 /// MOVM, ...), or null.
 WarpFunction warpFunction(Op op);
 
-/// What an immediate operand reads as in `slot`: the bits, extended as the instruction does it (an f64 immediate is the
-/// high half of its value; a 64-bit integer one is extended).
+/// The value of an immediate operand in `slot`, extended as in the instruction: an f64 immediate is the high half of
+/// its value, a 64-bit integer is extended.
 LaneValue immediateValue(const Inst& inst, unsigned slot);
 
 } // namespace orias::isa

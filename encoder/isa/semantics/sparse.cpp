@@ -12,7 +12,7 @@ std::optional<unsigned> sparseColumn(const SparseShape& shape, const std::array<
   if (selector >= 4 / readers) return std::nullopt;
   const unsigned first = four + selector * readers;
 
-  unsigned code = 0, chunk = 0, part = 0; // which of the chunk's two parts this element is in
+  unsigned code = 0, chunk = 0, part = 0; // part: the half of the chunk with this element
   if (isWide) {
     code = metadata[first + half] >> (4 * inFour + 16 * (r % 2)) & 0xf;
     chunk = inFour + 4 * half;

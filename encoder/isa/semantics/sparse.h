@@ -4,25 +4,25 @@
 #include <cstdint>
 #include <optional>
 
-// Sparse products (HMMA.SP, IMMA.SP, QMMA.SP and those of warp groups): A holds half of its elements, and metadata in
-// some lanes tells where in its row each of them stands.
+// Sparse products (HMMA.SP, IMMA.SP, QMMA.SP and those of warp groups): A stores half of its elements, and metadata in
+// some lanes gives their columns.
 
 namespace orias::isa {
 
-/// How a lane holds its part of a sparse A of 16 rows.
+/// The layout of a lane's part of a sparse A of 16 rows.
 struct SparseShape {
   unsigned bits = 16;     ///< of an element
   unsigned registers = 2; ///< of A in a lane: 2 or 4
 };
 
-/// The column of A where an element stands, that with number `index` among those in the lane's registers. None where
-/// the metadata is undefined, or the shape has no such selector.
+/// The column in A of element `index` in the lane's registers. nullopt if the metadata is undefined, or if the shape
+/// has no such selector.
 ///
-/// Told from the register of A, as ptxas' routines for sm_100 go about it that bring the places into order
-/// (__cuda_sm_10x_hmma_mdata_m16n8k16 and their like, which its code for mma.sp without .ordered_metadata calls): the
-/// elements of 16 bits in a register have the four bits at 4 times the lane's number of four, in the lower half of the
-/// metadata for the upper rows; bytes have the byte of that number, and the next lane's for the lower rows.
-/// For elements of 32 bits the four bits speak of their halves.
+/// The rule follows ptxas' routines for sm_100 that sort the metadata (__cuda_sm_10x_hmma_mdata_m16n8k16 and similar,
+/// called by code for mma.sp without .ordered_metadata). The 16-bit elements in a register of A have the four metadata
+/// bits at 4 times the lane's number in its group of four; for the upper rows they are in the lower half of the
+/// metadata. Bytes have the byte of that number; for the lower rows it is in the next lane. For 32-bit elements the
+/// four bits refer to their halves.
 std::optional<unsigned> sparseColumn(const SparseShape& shape, const std::array<std::uint32_t, 32>& metadata,
                                      unsigned selector, unsigned lane, unsigned index);
 

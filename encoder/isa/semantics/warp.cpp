@@ -16,7 +16,7 @@ template <typename F> void forEachActive(const WarpValues& warp, F visit) {
     visit(static_cast<unsigned>(std::countr_zero(rest)));
 }
 
-/// The active lanes in which the predicate in `slot` holds.
+/// The active lanes in which the predicate in `slot` is true.
 std::uint32_t ballot(const Inst& inst, WarpValues& warp, unsigned slot) {
   std::uint32_t mask = 0;
   forEachActive(warp, [&](unsigned i) { mask |= Lane(inst, warp.lane[i]).pred(slot) ? 1u << i : 0; });
@@ -51,7 +51,7 @@ void shfl(const Inst& inst, WarpValues& warp) {
     case ShflMode::IDX: source = first | (b & ~segment & 31), inRange = source <= last; break;
     }
     if (!inRange) source = self;
-    // PTX leaves the value of a lane that does not take part undefined; ours is zero.
+    // PTX leaves the value of an inactive lane undefined; it is zero here.
     const bool isActive = (warp.active >> source & 1) != 0;
     const std::uint32_t value = isActive ? warp.lane[static_cast<unsigned>(source)][2].w[0] : 0;
     view.setPred(0, inRange);
@@ -92,7 +92,7 @@ void matchAll(const Inst& inst, WarpValues& warp) {
 void redux(const Inst& inst, WarpValues& warp) {
   enum class Function : std::uint8_t { And, Or, Xor, Sum, Min, Max };
   const auto function = static_cast<Function>(getMod(inst, Mod::Func));
-  // Signed numbers are ordered like unsigned ones with the sign turned around.
+  // With their sign bits inverted, signed numbers are ordered as unsigned ones.
   const std::uint32_t turn = getMod(inst, Mod::Type) != 0 ? 0x80000000 : 0;
   std::uint32_t result = 0;
   bool isFirst = true;
@@ -138,7 +138,7 @@ void credux(const Inst& inst, WarpValues& warp) {
 }
 
 void r2ur(const Inst&, WarpValues& warp) {
-  // Of the first active lane; the predicate says which lanes hold another value.
+  // The value of the first active lane. The predicate is true in lanes with another value.
   if (warp.active == 0) return;
   const std::uint32_t value = warp.lane[static_cast<unsigned>(std::countr_zero(warp.active))][2].w[0];
   forEachActive(warp, [&](unsigned i) { warp.lane[i][0] = LaneValue::of(warp.lane[i][2].w[0] != value ? 1 : 0); });
@@ -146,13 +146,13 @@ void r2ur(const Inst&, WarpValues& warp) {
 }
 
 void r2urOr(const Inst& inst, WarpValues& warp) {
-  // The predicate keeps what it held where lanes agree; who calls this does not know that.
+  // The predicate is unchanged in lanes that agree, and its old value is not available here.
   if (!Lane(inst, warp.lane[0]).isUnused(0)) refuse(inst, "a predicate result");
   r2ur(inst, warp);
 }
 
 void elect(const Inst& inst, WarpValues& warp) {
-  // Which lane it is, is the machine's choice; ours is the lowest.
+  // The hardware may choose any lane; the lowest is used here.
   const std::uint32_t candidates = ballot(inst, warp, 2);
   const auto leader = static_cast<unsigned>(std::countr_zero(candidates));
   setInAll(warp, 1, leader % kLanes);
@@ -160,7 +160,7 @@ void elect(const Inst& inst, WarpValues& warp) {
 }
 
 void movm(const Inst&, WarpValues& warp) {
-  // The transpose of an 8x8 matrix of halves: a lane holds two neighbours, four lanes a row.
+  // The transpose of an 8x8 matrix of halves: a lane holds two adjacent elements, four lanes a row.
   std::array<std::uint32_t, kLanes> result{};
   const auto element = [&](unsigned row, unsigned column) {
     return warp.lane[row * 4 + column / 2][1].w[0] >> (16 * (column % 2)) & 0xffff;
@@ -171,8 +171,8 @@ void movm(const Inst&, WarpValues& warp) {
 }
 
 void movmNibbles(const Inst&, WarpValues& warp) {
-  // The fragments of a product of 8 rows by 32: a lane has eight elements of a row, and gets four of its first and four
-  // of its second half. In which order is not to be seen in ptxas' code, where both factors of a product are made so.
+  // The fragments of a product of 8 rows by 32. A lane has eight elements of a row, and gets four of its first and four
+  // of its second half. Their order is unknown: in ptxas' code both factors of a product are converted in this way.
   const auto widened = [&](unsigned lane, unsigned first) {
     std::uint32_t bytes = 0;
     for (unsigned i = 0; i < 4; ++i) {
