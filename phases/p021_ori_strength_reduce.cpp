@@ -31,7 +31,7 @@ using ori::VRegId;
 
 namespace {
 
-/// In deeper nests, the products of the outermost loops are kept.
+/// In deeper nests, the products of the outermost loops are not reduced.
 constexpr std::uint32_t kMostLevels = 8;
 /// Loops with more derived induction variables than this are skipped: each is compared with all others.
 constexpr std::size_t kMostFollowers = 256;

@@ -32,7 +32,7 @@ using ori::LoopId;
 
 namespace {
 
-/// In deeper nests, the invariants of the outermost loops are kept.
+/// In deeper nests, the invariants of the outermost loops are not hoisted.
 constexpr std::uint32_t kMostLevels = 8;
 /// Longer chains are not hoisted: each invariant is examined with its whole chain.
 constexpr std::size_t kLongestChain = 64;
