@@ -1,5 +1,5 @@
-// NVIDIA's PTX Compiler API on the C interface of orias. What it returns where, and how the logs look, was observed
-// with libnvptxcompiler_static 13.0.88 (test/peers/nvptxcompiler.c prints it for both).
+// NVIDIA's PTX Compiler API on the C interface of orias. The return values and the format of the logs were observed
+// with libnvptxcompiler_static 13.0.88 (test/peers/nvptxcompiler.c prints them for both).
 
 #include "tools/c_api/nvPTXCompiler.h"
 #include "tools/c_api/orias_c.h"
@@ -19,7 +19,7 @@ struct FreeResult {
   void operator()(orias_result* result) const { orias_result_free(result); }
 };
 
-// ptxas' default, which programs rely on that give no -arch.
+// ptxas' default, which programs without -arch rely on.
 constexpr std::string_view kDefaultArch = "-arch=sm_75";
 constexpr std::string_view kNoSuchVersion = "there is no .version";
 
@@ -44,10 +44,10 @@ bool isNamed(std::string_view word, std::initializer_list<std::string_view> name
   return false;
 }
 
-/// The options, without the name of an output file, which NVIDIA's library ignores, too.
+/// The options, without the name of an output file, which NVIDIA's library also ignores.
 std::vector<std::string> wordsOf(const char* const* options, int count) {
   std::vector<std::string> words;
-  // Knobs that were tuned for a kernel reach programs that compile at run time this way.
+  // Lets programs that compile at run time use knobs tuned for a kernel.
   if (const char* file = std::getenv("ORIAS_KNOBS_FILE")) words.push_back(std::string("--knobs-file=") + file);
   if (const char* knobs = std::getenv("ORIAS_KNOBS")) words.push_back(std::string("--knob=") + knobs);
   bool namesArch = false;
@@ -64,7 +64,7 @@ std::vector<std::string> wordsOf(const char* const* options, int count) {
   return words;
 }
 
-/// A message as ptxas writes it; programs look for these words.
+/// A message in ptxas' format, which programs parse.
 std::string asLogLine(const orias_message& message) {
   std::string out = "ptxas ";
   if (message.line != 0) out += "application ptx input, line " + std::to_string(message.line) + "; ";
@@ -170,7 +170,7 @@ nvPTXCompileResult nvPTXCompilerCreate(nvPTXCompilerHandle* compiler, size_t ptx
   if (!compiler || !ptxCode || ptxCodeLen == 0) return NVPTXCOMPILE_ERROR_INVALID_INPUT;
   try {
     auto created = std::make_unique<nvPTXCompiler>();
-    created->ptx.assign(ptxCode, strnlen(ptxCode, ptxCodeLen)); // some count the zero at the end, too
+    created->ptx.assign(ptxCode, strnlen(ptxCode, ptxCodeLen)); // some callers count the terminating zero, too
     *compiler = created.release();
   } catch (const std::bad_alloc&) {
     return NVPTXCOMPILE_ERROR_OUT_OF_MEMORY;

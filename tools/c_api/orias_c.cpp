@@ -24,13 +24,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kStandardOutput = "-";
 
-/// Throws UsageError for what has no meaning without files and a terminal.
+/// Throws UsageError for options that require files or a terminal.
 void refuseFiles(const CommandLine& line) {
   auto refuse = [](std::string_view option) {
     throw orias::driver::UsageError(fmt::format("option '{}' is for the program only", option));
   };
   using enum CommandLine::Action;
-  // Without inputs, a command line without other wishes reads like a call for help.
+  // A command line without inputs is parsed as a request for help.
   if (line.action != Assemble && line.action != Help) refuse("--version, --list-version, --list-phases, --list-knobs");
   if (!line.inputs.empty())
     throw orias::driver::UsageError(
@@ -124,7 +124,7 @@ orias_status assemble(std::span<const orias::Input> inputs, std::span<const std:
   return ORIAS_INTERNAL_FAULT;
 }
 
-/// Runs `body`; what it throws becomes a status and a message of the result.
+/// Runs `body`; exceptions become a status and a message of the result.
 template <typename Body> orias_status guarded(orias_result** result, const Body& body) noexcept {
   orias_result* out = new (std::nothrow) orias_result;
   *result = out;

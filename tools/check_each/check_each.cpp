@@ -44,7 +44,7 @@ void runReference(std::string_view text, launch::Device& device, const launch::R
                           result.reports.empty() ? "" : describe(result.reports.front())));
 }
 
-/// All of a function that says what it computes, so that two states can be compared without their texts.
+/// The complete semantics of a function, so that two states can be compared without their texts.
 std::vector<std::uint64_t> stateOf(const ori::Function& function) {
   std::vector<std::uint64_t> state;
   const auto put = [&](auto a, auto b) {
@@ -74,8 +74,8 @@ std::vector<std::uint64_t> stateOf(const ori::Function& function) {
   return state;
 }
 
-/// Looks at one kernel's states on their way through the compiler. Texts take as long as all the rest, so that only who
-/// wants to see what a phase changed has them made.
+/// Checks the states of one kernel after the phases. Texts take as long as everything else, so they are made only if
+/// the changes of a phase are to be shown.
 class Checker {
  public:
   Checker(const launch::Launch& launch, const CheckOptions& options, const launch::Device& reference, bool wantsTexts)
@@ -86,7 +86,7 @@ class Checker {
     if (!verdict_.ok || function.name() != launch_.kernel) return;
     std::vector<std::uint64_t> now = stateOf(function);
     if (now == state_) return;
-    // What the first phase found and left alone is what lowering made.
+    // If the first phase changed nothing, its state is that of lowering.
     const std::string name = state_.empty() && !changed ? "lowering" : fmt::format("{} {}", phase.number, phase.name);
     if (const auto program = load(function))
       check(*program, name);
@@ -100,7 +100,7 @@ class Checker {
     before_ = std::move(text);
   }
 
-  /// What a phase has made of the PTX runs in the interpreter.
+  /// Runs the PTX after a module phase in the interpreter.
   void afterModulePhase(const phases::ModulePhase& phase, ptx::Module& module, bool changed) {
     if (options_.plantInModule) options_.plantInModule(phase, module);
     if (!verdict_.ok || !changed) return;
@@ -110,7 +110,7 @@ class Checker {
 
   void check(const emu::Program& program, const std::string& name) {
     launch::Device device(launch_);
-    // Addresses in variables are what a linker chooses.
+    // The linker chooses the addresses in variables.
     std::set<std::string> ignored;
     for (const emu::Variable& v : program.variables)
       if (options_.assemble.relocatable && !v.relocations.empty()) ignored.insert(v.name);
@@ -146,7 +146,7 @@ class Checker {
   Verdict& verdict() { return verdict_; }
 
  private:
-  /// Nothing for relocatable code that names textures: it has to be linked first.
+  /// Returns nothing for relocatable code that uses textures, because it must be linked first.
   std::optional<emu::Program> load(const ori::Function& function) const {
     const auto& symbols = function.module().symbols;
     const bool isLinked = !options_.assemble.relocatable ||

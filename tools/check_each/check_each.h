@@ -23,24 +23,24 @@ namespace orias::check_each {
 struct CheckOptions {
   Options assemble;
   launch::RunOptions run;
-  /// For tests: called after every phase of every function, before the look at it, and may break the function.
+  /// For tests: called after every phase of every function, before the check. It may break the function.
   std::function<void(const phases::PhaseInfo&, ori::Function&)> plant;
-  /// The same for phases of modules.
+  /// Likewise for module phases.
   std::function<void(const phases::ModulePhase&, ptx::Module&)> plantInModule;
 };
 
 struct Verdict {
   bool ok = true;
-  std::string phase;    ///< the first that differs: "46 GeneralOptimizeMid2", "lowering", "encoding"; empty when ok
-  std::string text;     ///< for people: where memory differs, and what the phase changed
-  unsigned checked = 0; ///< states of the kernel that were run: after lowering, each phase that changed it, encoding
+  std::string phase;    ///< the first with a difference: "46 GeneralOptimizeMid2", "lowering", "encoding"; empty when
+                        /// ok
+  std::string text;     ///< for users: where memory differs, and what the phase changed
+  unsigned checked = 0; ///< executed states of the kernel: after lowering, each phase that changed it, encoding
   unsigned skipped = 0; ///< states that the emulator cannot run
 };
 
 /// Compiles the module and runs the launch's kernel after lowering, after every phase that changed it, and after
-/// encoding; compares what each leaves in memory with what the PTX interpreter leaves. Throws orias::Error when the
-/// input has errors, does not fit the launch, or cannot be run by the interpreter, which leaves nothing to compare
-/// with.
+/// encoding. Compares the memory after each run with that of the PTX interpreter. Throws orias::Error if the input has
+/// errors, does not match the launch, or cannot be run by the interpreter, because there is then no reference.
 Verdict checkEach(std::string_view ptxText, const launch::Launch& launch, const CheckOptions& options = {});
 
 } // namespace orias::check_each

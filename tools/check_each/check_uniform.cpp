@@ -13,7 +13,7 @@ namespace orias::check_each {
 
 namespace {
 
-/// Nothing is looked at behind it, and it lies half way through the pipeline.
+/// The last checked analysis, half way through the pipeline.
 constexpr std::string_view kLastAnalysis = "70";
 
 bool isAnalysis(const phases::PhaseInfo& phase) {
@@ -24,7 +24,7 @@ bool canDiffer(isa::File file) {
   return file == isa::File::R || file == isa::File::P;
 }
 
-/// Lanes need not wait for each other to be gone together.
+/// Lanes may exit without converging.
 bool onlyExits(const ori::Block& block) {
   return block.first && block.first == block.last && block.first->op == isa::Op::EXIT;
 }

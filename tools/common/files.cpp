@@ -43,8 +43,8 @@ class TemporaryName {
   throw Error(fmt::format("'{}' cannot be written: {}", path, std::strerror(errno)));
 }
 
-/// Two files change their names at once. A file that takes another one's place with rename() is written to the disk by
-/// some file systems before that returns; this one is not. False: the system or the file system cannot do it.
+/// Exchanges the names of two files. Some file systems write a file to the disk before rename() over another file
+/// returns; this call does not. False: the system or the file system does not support it.
 bool exchange([[maybe_unused]] const std::string& one, [[maybe_unused]] const std::string& other) {
 #ifdef RENAME_EXCHANGE
   return ::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0;
@@ -67,7 +67,7 @@ void writeWholeFile(const std::string& path, std::span<const std::byte> bytes) {
   fs::file_status status = fs::symlink_status(path, error);
   std::string target = path;
   if (fs::is_symlink(status)) {
-    // A link stays a link: what it points to is replaced.
+    // For a link, its target is replaced and the link is kept.
     status = fs::status(path, error);
     if (fs::exists(status)) target = fs::canonical(path, error).string();
   }
@@ -77,7 +77,9 @@ void writeWholeFile(const std::string& path, std::span<const std::byte> bytes) {
   }
   TemporaryName temporary(fmt::format("{}.{}.tmp", target, ::getpid()));
   writeAll(path, temporary.name(), bytes);
-  if (fs::exists(status) && exchange(temporary.name(), target)) return; // what was there goes with the temporary name
+  if (fs::exists(status) && exchange(temporary.name(), target))
+    return; // the old content is deleted with the temporary
+            // name
   if (std::rename(temporary.name().c_str(), target.c_str()) != 0) failWrite(path);
   temporary.release();
 }
@@ -90,7 +92,7 @@ std::string readWholeFile(const std::string& path) {
   File opened(path == "-" ? nullptr : std::fopen(path.c_str(), "rb"));
   std::FILE* file = path == "-" ? stdin : opened.get();
   if (!file) throw Error(fmt::format("'{}' cannot be read: {}", path, std::strerror(errno)));
-  // A pipe has no size, and a file may be longer by now.
+  // A pipe has no size, and a file may have grown.
   std::size_t room = 65536, length = 0;
   if (struct stat status{}; ::fstat(::fileno(file), &status) == 0 && S_ISREG(status.st_mode))
     room = static_cast<std::size_t>(status.st_size) + 1;

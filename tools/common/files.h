@@ -7,8 +7,8 @@
 
 namespace orias::tools {
 
-/// Writes a file whole or not at all: into a temporary file next to it, which then takes its name. What is not a
-/// regular file (`/dev/null`, a pipe) is written in place. Throws orias::Error.
+/// Writes a file atomically: into a temporary file next to it, which is then renamed. A target that is not a regular
+/// file (`/dev/null`, a pipe) is written in place. Throws orias::Error.
 void writeWholeFile(const std::string& path, std::span<const std::byte> bytes);
 void writeWholeFile(const std::string& path, std::string_view text);
 

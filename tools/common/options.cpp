@@ -16,7 +16,7 @@ namespace {
 using Words = std::vector<std::string>;
 
 [[noreturn]] void failUnknown(const po::options_description& known, const std::string& word) {
-  Words names; // NearestName keeps views
+  Words names; // NearestName keeps views of these
   for (const auto& option : known.options())
     names.push_back("--" + option->long_name());
   NearestName nearest(word);

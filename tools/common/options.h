@@ -8,12 +8,12 @@
 
 namespace orias::tools {
 
-/// The name under which readOptions() keeps the words that are no options, as std::vector<std::string>.
+/// The name under which readOptions() stores words that are not options, as std::vector<std::string>.
 inline constexpr const char* kInputs = "input";
 
-/// Reads a command line in the Unix style: options of `known` in their whole names, and inputs. An option with an
-/// implicit value takes another only after `=`, and is `-` (standard output) without. Throws UsageError; for an unknown
-/// option with the name that is nearest to it.
+/// Parses a command line in the Unix style: options of `known` with their full names, and inputs. An option with an
+/// implicit value takes another value only after `=`; its default is `-` (standard output). Throws UsageError; for an
+/// unknown option with the nearest name.
 boost::program_options::variables_map readOptions(const boost::program_options::options_description& known,
                                                   std::span<const std::string> words);
 

@@ -18,7 +18,7 @@ namespace orias::engines {
 
 namespace {
 
-/// The text of the first error: "file:3:7: error: not supported yet: brx.idx" says "not supported yet: brx.idx".
+/// The text of the first error: for "file:3:7: error: not supported yet: brx.idx" it is "not supported yet: brx.idx".
 std::string firstError(const std::string& diagnostics) {
   for (const char* mark : {"fault: ", "error: "}) {
     const std::size_t at = diagnostics.find(mark);
@@ -29,8 +29,8 @@ std::string firstError(const std::string& diagnostics) {
   return diagnostics.substr(0, diagnostics.find('\n'));
 }
 
-/// What instruction it was, for counting: "kernel+0x120 @P0 R2UR P1, URZ, R2" says "R2UR", "file.ptx:12:3 fns.b32 %r1"
-/// says "fns.b32", "kernel+0x40 0x000fe400080e0406000000063f0472a5" (no known word) says "opcode 0x2a5".
+/// The name of the instruction, for counting: "kernel+0x120 @P0 R2UR P1, URZ, R2" gives "R2UR", "file.ptx:12:3 fns.b32
+/// %r1" gives "fns.b32", "kernel+0x40 0x000fe400080e0406000000063f0472a5" (an unknown word) gives "opcode 0x2a5".
 std::string instructionName(const std::string& where) {
   std::istringstream words(where);
   std::string place, word;
@@ -42,9 +42,9 @@ std::string instructionName(const std::string& where) {
 }
 
 Verdict judge(const launch::RunResult& result) {
-  if (result.completed && result.reports.empty()) return {}; // what a checker found is no good either
+  if (result.completed && result.reports.empty()) return {}; // findings of a checker are failures, too
   const launch::Report report = result.reports.empty() ? launch::Report{} : result.reports.front();
-  if (report.kind == "unsupported") // which thread it was is left out
+  if (report.kind == "unsupported") // the thread is left out
     return {Outcome::Unsupported, fmt::format("{}: {}", instructionName(report.where),
                                               report.text.substr(0, report.text.find(" in block (")))};
   return {Outcome::Rejected, fmt::format("{}: {} ({})", report.kind, report.text, report.where)};

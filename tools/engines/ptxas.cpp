@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where ptxas is; its bare name, for the PATH, when the folder of the peers has none.
+/// The path of ptxas; its bare name, for the PATH, if it is not in the folder of the peers.
 std::string ptxasPath() {
   const char* folder = std::getenv("ORIAS_PEERS_DIR");
   if (folder && fs::exists(fs::path(folder) / "ptxas")) return (fs::path(folder) / "ptxas").string();
@@ -27,7 +27,7 @@ std::string readFile(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Files of one call, which nobody else uses; they go with this object.
+/// The private files of one call; the destructor deletes them.
 class Files {
  public:
   Files() {
@@ -52,7 +52,7 @@ class Files {
 } // namespace
 
 Compiled assembleWithPtxas(std::string_view ptx, const std::string& options) {
-  constexpr int kNotFound = 127; // what a shell says of a program that it cannot find
+  constexpr int kNotFound = 127; // a shell's status for a program that it cannot find
   const Files files;
   std::ofstream(files.ptx(), std::ios::binary) << ptx;
   const std::string command = fmt::format("'{}' {} '{}' -o '{}' >'{}' 2>&1", ptxasPath(), options, files.ptx(),

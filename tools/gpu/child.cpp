@@ -11,7 +11,7 @@
 namespace orias::gpu {
 
 int inChild(const std::function<int()>& body) {
-  std::fflush(nullptr); // or both would write it
+  std::fflush(nullptr); // otherwise both would write it
   const pid_t child = fork();
   if (child < 0) throw Error("cannot create a process");
   if (child == 0) {

@@ -9,12 +9,12 @@
 
 namespace orias::gpu {
 
-/// What the user asked for.
+/// The parsed command line.
 struct CommandLine {
   bool help = false;
   std::vector<std::string> launchFiles;
-  std::vector<std::string> cubins; ///< run besides ours; only with one launch
-  bool withPtxas = false;          ///< the cubin that ptxas makes, too
+  std::vector<std::string> cubins; ///< run in addition to ours; only with one launch
+  bool withPtxas = false;          ///< also the cubin from ptxas
   std::string library;             ///< of the CUDA driver
   Options assembleOptions;
   TimingOptions timing;

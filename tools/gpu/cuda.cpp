@@ -38,7 +38,7 @@ Cuda::Cuda(const std::string& library) {
 }
 
 Cuda::~Cuda() {
-  // After a fault of a kernel this fails, too; there is nothing left to do about it.
+  // After a fault of a kernel this also fails, and nothing can be done about it.
   if (context_) cuCtxDestroy_v2(context_);
   if (library_) dlclose(library_);
 }

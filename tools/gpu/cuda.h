@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <string>
 
-// The CUDA driver, opened when the program runs: nothing of CUDA is needed to build. Declares what is used of its API
-// (CUDA Driver API, "Modules" and "Execution Control"), under its own names.
+// The CUDA driver, loaded at run time, so the build does not need CUDA. Declares the used part of its API (CUDA Driver
+// API, "Modules" and "Execution Control") under its own names.
 
 namespace orias::gpu {
 
-/// There is no driver, or no device behind it.
+/// There is no driver, or it has no device.
 class NoGpu : public Error {
  public:
   using Error::Error;
@@ -78,16 +78,16 @@ inline constexpr int kComputeCapabilityMajor = 75, kComputeCapabilityMinor = 76;
 inline constexpr int kLocalBytes = 3, kRegisters = 4, kMaxDynamicShared = 8, kMayHaveLargeClusters = 14;
 // CUlimit.
 inline constexpr int kStackLimit = 0;
-/// Bytes of stack of a thread where the cubin does not tell how deep its calls go, or how much alloca takes: as much as
-/// in the emulator. The driver's default of 1 KiB is too small for launches of the corpus.
+/// Stack size of a thread if the cubin does not tell the depth of its calls, or the size of alloca; the same as in the
+/// emulator. The driver's default of 1 KiB is too small for launches of the corpus.
 inline constexpr std::size_t kStackBytes = 8192;
 // CUlaunchAttributeID.
 inline constexpr int kClusterDimension = 4;
 
-/// The driver and its first device, with a context that is current. Memory, modules and events go with it.
+/// The driver and its first device, with a current context. The destructor releases memory, modules and events.
 class Cuda {
  public:
-  /// Opens the driver's library, by its name or path; an empty name is this program itself, which then defines the
+  /// Opens the driver's library, by its name or path; an empty name is this program itself, which must then define the
   /// functions. Throws NoGpu.
   explicit Cuda(const std::string& library);
   ~Cuda();
@@ -103,7 +103,7 @@ class Cuda {
 #undef ORIAS_CUDA_MEMBER
 
   void check(int result, const char* call) const;
-  /// A further function of the driver, which not every driver has; null if it does not.
+  /// Another function of the driver; null if this driver does not have it.
   void* symbol(const char* name) const;
 
  private:

@@ -26,7 +26,7 @@ constexpr std::string_view kProgram = "orias-gpu";
 constexpr std::string_view kFaultNote =
     "internal error of orias-gpu; please report it with the launch file and the program";
 
-/// What the PTX interpreter leaves; null where it does not get through, or there is no PTX.
+/// The memory after the PTX interpreter; null if it does not complete, or if there is no PTX.
 using Reference = std::unique_ptr<const launch::Device>;
 
 /// A cubin to run, and its name in the table.
@@ -40,7 +40,7 @@ std::vector<std::byte> bytesOf(const std::string& text) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// By the PTX interpreter. What it cannot run is no error here: the launch file says what is expected.
+/// Runs the launch in the PTX interpreter. A failure is not an error here, because the launch file has expectations.
 Reference interpreted(const launch::Launch& launch, const std::string& path, const std::string& text) {
   Diagnostics diagnostics(path, text);
   const auto module = ptx::parse(text, diagnostics);
@@ -65,7 +65,7 @@ Candidate fromPtxas(const std::string& text) {
   return {"ptxas", std::move(compiled.cubin)};
 }
 
-/// The rows of the table: launch, program, verdict, registers, bytes of local memory, median and least time.
+/// The columns of the table: launch, program, verdict, registers, bytes of local memory, median and least time.
 void printRow(const std::string& launch, const std::string& program, const Verdict& verdict, const std::string& rest) {
   tools::print(stdout,
                fmt::format("{:<28} {:<18} {:<20} {}\n{}", launch, program, verdict.text, rest, verdict.details));
@@ -101,7 +101,7 @@ ExitStatus runLaunch(const std::string& file, const CommandLine& line) {
   for (const std::string& cubin : line.cubins)
     candidates.push_back({std::filesystem::path(cubin).filename().string(), bytesOf(tools::readWholeFile(cubin))});
 
-  // The emulator first: a cubin that goes wrong there is not worth a GPU's time, but it is run all the same.
+  // The emulator runs first, and its failures are reported; the GPU runs the cubin in any case.
   auto worst = ExitStatus::Done;
   const auto note = [&](ExitStatus status) { worst = std::max(worst, status); };
   for (const Candidate& candidate : candidates) {
@@ -119,7 +119,7 @@ ExitStatus runLaunch(const std::string& file, const CommandLine& line) {
   return worst;
 }
 
-/// In a process of its own, since a driver that has been opened does not survive a fork.
+/// In a separate process, because an opened driver does not survive a fork.
 ExitStatus probe(const std::string& library) {
   return static_cast<ExitStatus>(inChild([&] {
     return static_cast<int>(tools::runProgram(kProgram, kFaultNote, [&] {

@@ -11,18 +11,18 @@ namespace orias::gpu {
 
 namespace {
 
-/// Beyond this a kernel has to be told that it may have so much.
+/// A kernel needs an attribute for more dynamic shared memory than this.
 constexpr std::uint32_t kDefaultDynamicShared = 48 * 1024;
-/// And beyond this that its clusters may be so large.
+/// A kernel needs an attribute for larger clusters than this.
 constexpr std::uint64_t kPortableClusterBlocks = 8;
 
-/// Between two buffers, so that a write outside of one is seen and does no harm.
+/// Between two buffers, so that a write outside of one is detected and harmless.
 constexpr std::size_t kGuardBytes = 4096;
 constexpr std::byte kGuardByte{0xa5};
-/// What cuMemAlloc gives, at least.
+/// The minimum alignment of cuMemAlloc.
 constexpr std::size_t kAlignment = 512;
 
-/// The kind of report that an emulator would give for a fault of a kernel; null for other errors.
+/// The kind of report that the emulator has for this fault; null for other errors.
 const char* faultKind(int code) {
   switch (code) {
   case 700:                    // illegal address
@@ -61,14 +61,14 @@ class Session {
   }
 
   ~Session() {
-    // After a fault of a kernel these fail, too; the memory goes with the process then.
+    // After a fault of a kernel these also fail; the memory is then released with the process.
     if (memory_ != 0) cuda_.cuMemFree_v2(memory_);
     if (module_) cuda_.cuModuleUnload(module_);
   }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Puts the initial contents into the buffers, and the guard pattern around them. Buffers without initial contents
+  /// Writes the initial contents to the buffers, and the guard pattern around them. Buffers without initial contents
   /// are zero, as in the emulator.
   void fillBuffers() const {
     std::vector<std::byte> image(imageBytes_, kGuardByte);
@@ -112,7 +112,7 @@ class Session {
     return 1000.0 * static_cast<double>(milliseconds);
   }
 
-  /// Copies buffers and variables to `device_`. Returns what was written outside the buffers.
+  /// Copies buffers and variables to `device_`. Returns the writes outside of the buffers.
   std::vector<std::string> fetch() const {
     std::vector<std::byte> image(imageBytes_);
     ORIAS_CUDA_CALL(cuda_, cuMemcpyDtoH_v2, image.data(), memory_, image.size());
@@ -121,7 +121,7 @@ class Session {
       const launch::Allocation to = device_.global.allocations()[i];
       std::byte* bytes = device_.global.at(to.address, to.size);
       if (bytesOf(buffer) != 0) std::memcpy(bytes, image.data() + offsets_[i], bytesOf(buffer));
-      // Addresses differ between engines; those that the kernel left alone become the ones of `device_`.
+      // Addresses differ between engines. Unchanged pointers are translated to the addresses of `device_`.
       for (const launch::Pointer& p : buffer.pointers) {
         const std::uint64_t ours = device_.address(p), theirs = addressOf(p);
         if (std::memcmp(bytes + p.at, &theirs, sizeof theirs) == 0) std::memcpy(bytes + p.at, &ours, sizeof ours);
@@ -142,7 +142,7 @@ class Session {
     }
   }
 
-  /// Chooses where the buffers lie in the one allocation: guard bytes before the first and after each.
+  /// Assigns the offsets of the buffers in the one allocation: guard bytes before the first and after each.
   void layOut() {
     std::size_t at = kGuardBytes;
     for (const launch::Buffer& buffer : launch_.buffers) {
@@ -208,10 +208,10 @@ class Session {
   std::size_t imageBytes_ = 0;                    ///< its size
   std::vector<std::size_t> offsets_;              ///< of the buffers, in it
   std::vector<DevicePointer> addresses_;          ///< of the buffers
-  std::vector<std::vector<std::byte>> arguments_; ///< their bytes, one by one
+  std::vector<std::vector<std::byte>> arguments_; ///< the bytes of each argument
 };
 
-/// Microseconds of repeated launches with `copies` of the grid, in rising order.
+/// Microseconds of repeated launches with `copies` of the grid, sorted.
 std::vector<double> sortedTimes(const Cuda& cuda, Session& session, const TimingOptions& timing, unsigned copies) {
   Handle before = nullptr, after = nullptr;
   ORIAS_CUDA_CALL(cuda, cuEventCreate, &before, 0);

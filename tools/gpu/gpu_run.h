@@ -11,29 +11,29 @@ namespace orias::gpu {
 
 struct TimingOptions {
   unsigned warmUps = 3;
-  unsigned repetitions = 20;          ///< 0: the launch is only run once, for its results
-  double maxMicroseconds = 2'000'000; ///< no further repetition starts after so much time in timed kernels
-  unsigned gridCopies = 0;            ///< above 1: then times launches with so many copies of the grid along z, too
+  unsigned repetitions = 20;          ///< 0: the launch runs once, only for its results
+  double maxMicroseconds = 2'000'000; ///< no further repetition starts after this total time in timed kernels
+  unsigned gridCopies = 0;            ///< above 1: also times launches with this number of copies of the grid along z
 };
 
-/// How a launch went on the device.
+/// The outcome of a launch on the device.
 struct GpuRun {
   launch::RunResult result;         ///< completed, or the report of a fault
-  unsigned registers = 0;           ///< of a thread
-  unsigned localBytes = 0;          ///< of a thread
-  std::vector<double> microseconds; ///< of each repetition, in rising order
+  unsigned registers = 0;           ///< per thread
+  unsigned localBytes = 0;          ///< per thread
+  std::vector<double> microseconds; ///< of each repetition, sorted
   std::vector<std::string> strays;  ///< writes outside the buffers: "3 bytes changed after 'out'"
 
-  std::vector<double> copiesMicroseconds; ///< of launches with copies of the grid, in rising order
-  std::string copiesFault;                ///< why launches with copies of the grid failed; the device is lost then
+  std::vector<double> copiesMicroseconds; ///< of launches with copies of the grid, sorted
+  std::string copiesFault;                ///< why launches with copies of the grid failed; the device is then lost
 
   double median() const { return microseconds.empty() ? 0 : microseconds[microseconds.size() / 2]; }
 };
 
-/// Runs a launch from a cubin. What it leaves in buffers and in the variables that the launch names comes back in
-/// `device`. The buffers lie in one allocation, with guard bytes between them that are checked after the run. Every
-/// repetition starts from the same contents and is timed by events around the kernel alone. A fault of
-/// the kernel is in the result; throws CudaError for everything else that fails (a cubin that does not load, ...).
+/// Runs a launch with a cubin. The resulting buffers and named variables are returned in `device`. The buffers share
+/// one allocation, with guard bytes between them that are checked after the run. Every repetition starts from the same
+/// contents and is timed by events around the kernel only. A fault of the kernel is in the result. Throws CudaError for
+/// all other failures (a cubin that does not load, ...).
 GpuRun runOnGpu(const Cuda& cuda, std::span<const std::byte> cubin, launch::Device& device,
                 const TimingOptions& timing);
 

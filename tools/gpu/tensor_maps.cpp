@@ -25,7 +25,7 @@ std::optional<TensorMap> tensorMapOf(const launch::Argument& argument) {
   std::array<std::byte, TensorMap::kBytes> bytes{};
   std::copy(argument.bytes.begin(), argument.bytes.end(), bytes.begin());
   const TensorMap map = TensorMap::decode(bytes);
-  // Other structures of this size have bits that no map has.
+  // Other structures of this size have bits that are not in any map.
   const bool isMap = map.rank <= TensorMap::kMostDimensions && map.encode() == bytes;
   if (!isMap || map.mode != TensorMap::Mode::Box || map.interleave != 0) return std::nullopt;
   return map;

@@ -10,11 +10,12 @@
 namespace orias::gpu {
 
 /// The tensor map that an argument passes, without its address; nothing if it passes something else. Images (im2col)
-/// and interleaved tensors are not recognized: the driver's function for them has other parameters than we have fields.
+/// and interleaved tensors are not recognized, because the driver's functions for them have parameters for which we
+/// have no fields.
 std::optional<launch::TensorMap> tensorMapOf(const launch::Argument& argument);
 
-/// Has the driver make the map of a tensor that starts at `map.address`: cuTensorMapEncodeTiled. Throws orias::Error if
-/// the driver is too old, CudaError if it refuses.
+/// Makes the driver create the map of a tensor that starts at `map.address`: cuTensorMapEncodeTiled. Throws
+/// orias::Error if the driver is too old, CudaError if it fails.
 void encodeTensorMap(const Cuda& cuda, const launch::TensorMap& map, std::span<std::byte> into);
 
 } // namespace orias::gpu

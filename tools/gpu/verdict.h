@@ -11,14 +11,14 @@ namespace orias::gpu {
 struct Verdict {
   bool good = false;
   std::string text;    ///< "as expected", "wrong results", "trap"
-  std::string details; ///< lines with four spaces in front
+  std::string details; ///< lines indented by four spaces
 };
 
-/// Compares what a run left in `device` with the launch's expectations and with `reference`, the memory that another
-/// engine left; null: there is none.
+/// Compares the memory after a run, in `device`, with the launch's expectations and with `reference`, the memory after
+/// another engine (null: none).
 Verdict judge(const launch::Device& device, const launch::RunResult& result, const launch::Device* reference);
 
-/// The same for a run on a GPU; writes outside the buffers are wrong, too.
+/// Likewise for a run on a GPU; writes outside the buffers are wrong, too.
 Verdict judge(const launch::Device& device, const GpuRun& run, const launch::Device* reference);
 
 } // namespace orias::gpu

@@ -40,7 +40,7 @@ void uninitialised(Thread& t, Space space, std::uint64_t address, std::uint64_t 
                     fmt::format("reads {} uninitialized bytes at {} address {:#x}", size, spaceText(space), address));
 }
 
-/// The block whose shared memory an address is in. Its rank leaves the address.
+/// The block whose shared memory contains an address. Removes the rank from the address.
 Cta& ownerOf(Thread& t, Space space, std::uint64_t& address) {
   std::vector<Cta>& ctas = t.cta->cluster->ctas;
   const std::uint64_t rank = address >> kRankBit;
@@ -56,7 +56,7 @@ Cta& ownerOf(Thread& t, Space space, std::uint64_t& address) {
   return ctas[rank];
 }
 
-/// The bytes of shared, local or parameter memory, checked.
+/// The bytes of shared, local or parameter memory, after checks.
 std::byte* ownBytes(Thread& t, OwnMemory& memory, Space space, std::uint64_t address, std::uint64_t size) {
   std::vector<std::byte>& bytes = space == Space::Param ? t.machine->params : memory.bytes;
   const std::uint64_t end = space == Space::Local ? t.localTop : bytes.size();
@@ -85,7 +85,7 @@ std::string nameOf(const Thread& t, std::uint32_t number) {
   return name;
 }
 
-/// Racecheck: looks at an access that went well. `data`: what is written, empty for a read.
+/// Racecheck: records a successful access. `data`: the written bytes, empty for a read.
 void watch(Thread& t, Space space, std::uint64_t address, std::size_t size, std::span<const std::byte> data) {
   Races& races = *t.cta->cluster->races;
   const bool isWrite = !data.empty(), isShared = space != Space::Global;
@@ -121,7 +121,7 @@ void watch(Thread& t, Space space, std::uint64_t address, std::size_t size, std:
     races.strongRead(t.number, place, strength);
 }
 
-/// The memory of a block or a thread that an address is in, which becomes an address in it.
+/// The memory of a block or a thread that contains an address; the address becomes relative to it.
 OwnMemory& memoryOf(Thread& t, Space space, std::uint64_t& address) {
   return space == Space::Shared || space == Space::Cluster ? ownerOf(t, space, address).shared : t.local;
 }

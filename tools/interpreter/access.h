@@ -6,7 +6,7 @@
 
 namespace orias::interp {
 
-/// Where a generic address points, and the address in that space.
+/// The space of a generic address, and the address in that space.
 struct Location {
   Space space;
   std::uint64_t address;
@@ -14,7 +14,7 @@ struct Location {
 Location locate(Space space, std::uint64_t address);
 
 /// Copies from and to memory. The size is a power of two and the address must be a multiple of it. A fault stops the
-/// run; reading what nobody wrote is reported (memcheck).
+/// run. Reads of uninitialized bytes are reported (memcheck).
 void load(Thread& thread, Space space, std::uint64_t address, std::span<std::byte> out);
 void store(Thread& thread, Space space, std::uint64_t address, std::span<const std::byte> in);
 

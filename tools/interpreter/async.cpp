@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-// Copies that run beside the thread (cp.async) and barriers in memory (mbarrier). A copy reads its source at once and
-// writes as late as it may, when the thread waits for it: a wait that is missing shows.
+// Asynchronous copies (cp.async) and barriers in memory (mbarrier). A copy reads its source at once and writes as late
+// as possible, when the thread waits for it, so a missing wait has a visible effect.
 
 namespace orias::interp {
 
@@ -22,14 +22,14 @@ std::uint64_t addressIn(const Thread& t, const Inst& i) {
   return t.r[i.a] + static_cast<std::uint64_t>(i.imm);
 }
 
-// ---- cp.async. a, imm: where to (option: the space); b: where from, in global memory; c: bytes read, the rest are
+// ---- cp.async. a, imm: destination (option: the space); b: source, in global memory; c: bytes read, the rest are
 // zeros; width: bytes written
 
 void copy(Thread& t, const Inst& i) {
   AsyncCopy copy{static_cast<Space>(i.option), addressIn(t, i), {}, i.width};
   const auto from = get<std::uint32_t>(t, i.c);
   if (from > i.width) throw Stop{"cp.async", fmt::format("{} bytes are read for {}", from, unsigned{i.width})};
-  // Of a part, only its bytes are looked at.
+  // A partial copy accesses only its bytes.
   const std::uint64_t source = t.r[i.b];
   if (from == i.width)
     load(t, Space::Global, source, std::span(copy.bytes).first(i.width));
@@ -39,7 +39,7 @@ void copy(Thread& t, const Inst& i) {
   t.copies.push_back(copy);
 }
 
-/// Writes the first `count` copies that are under way.
+/// Writes the first `count` copies in flight.
 void complete(Thread& t, std::size_t count) {
   for (std::size_t k = 0; k < count; ++k)
     store(t, t.copies[k].space, t.copies[k].address, std::span(t.copies[k].bytes).first(t.copies[k].size));
@@ -52,7 +52,7 @@ void complete(Thread& t, std::size_t count) {
 void commitGroup(Thread& t, const Inst&) {
   t.copyGroups.push_back(t.copies.size());
 }
-/// imm: how many groups may stay under way.
+/// imm: how many groups may remain in flight.
 void waitGroup(Thread& t, const Inst& i) {
   const auto left = static_cast<std::size_t>(i.imm);
   if (t.copyGroups.size() > left) complete(t, t.copyGroups[t.copyGroups.size() - 1 - left]);
@@ -72,7 +72,7 @@ bool translateCopy(FunctionTranslator& t) {
     const ptx::Operand& last = t.operand(3);
     const bool isPredicate = last.is(ptx::OperandKind::Register) && t.registerType(last.registerId()) == Type::Pred;
     if (isPredicate) {
-      // True: the source is not looked at.
+      // True: the source is not read.
       const std::uint32_t ignores = t.use(3, Type::Pred), none = t.constant(0), all = bytes;
       bytes = t.temporary();
       Inst& select = t.emit([](Thread& thread, const Inst& i) {
@@ -98,8 +98,8 @@ bool translateCopy(FunctionTranslator& t) {
   return true;
 }
 
-// ---- mbarrier: 64 bits in shared memory, opaque to programs. Ours: arrivals that this phase still waits for (20
-// bits), arrivals of a phase (20), the phase (1), bytes of copies that are expected and have not come (23, signed).
+// ---- mbarrier: 64 bits in shared memory, opaque to programs. Our format: pending arrivals of this phase (20 bits),
+// arrivals of each phase (20), the phase (1), expected bytes of copies that have not arrived (23, signed).
 
 struct Mbarrier {
   std::int64_t pending = 0, expected = 0, bytes = 0;
@@ -145,7 +145,7 @@ void invalidateBarrier(Thread& t, const Inst& i) {
   readBarrier(t, i);
 }
 
-/// d: the state before; width: kDrops, kExpectsBytes, kCannotComplete.
+/// d: the previous state; width: kDrops, kExpectsBytes, kCannotComplete.
 enum ArriveFlag : std::uint8_t { kDrops = 1, kExpectsBytes = 2, kCannotComplete = 4 };
 void arrive(Thread& t, const Inst& i) {
   Mbarrier barrier = readBarrier(t, i);
@@ -167,7 +167,7 @@ template <int Sign> void countBytes(Thread& t, const Inst& i) {
   writeBarrier(t, i, barrier);
 }
 
-/// b: the state or (width) the parity of the phase asked for.
+/// b: the state or (width) the parity of the tested phase.
 constexpr std::uint8_t kParity = 1;
 void testWait(Thread& t, const Inst& i) {
   const bool asked = i.width == kParity ? (t.r[i.b] & 1) != 0 : Mbarrier::decode(t.r[i.b]).phase;
@@ -180,8 +180,8 @@ void pendingCount(Thread& t, const Inst& i) {
   put(t, i.d, static_cast<std::uint32_t>(Mbarrier::decode(t.r[i.a]).pending));
 }
 
-/// Arrives when the thread's copies are done, which they are then. width: without .noinc the phase waits for one
-/// arrival more, so that there is no difference.
+/// Arrives when the thread's copies are done; here they complete immediately. width: without .noinc the phase expects
+/// one more arrival, so the counts cancel.
 constexpr std::uint8_t kCountsItself = 1;
 void arriveAfterCopies(Thread& t, const Inst& i) {
   waitAll(t, i);

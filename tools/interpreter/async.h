@@ -2,25 +2,25 @@
 
 #include "tools/interpreter/translate.h"
 
-// What the files of copies beside the thread share.
+// Common declarations for asynchronous copies.
 
 namespace orias::interp {
 
-/// Bytes that the barrier at an address expects have come.
+/// Signals the arrival of bytes to the barrier at an address.
 void bytesCame(Thread& thread, Space space, std::uint64_t address, std::uint64_t bytes);
 
-/// One arrival of a unit that works beside the threads.
+/// One arrival by an asynchronous unit.
 void arriveOnce(Thread& thread, Space space, std::uint64_t address);
 
-/// The blocks of the cluster that get a copy. One that there is not stops the run.
+/// The blocks of the cluster that get a copy. Stops the run if one does not exist.
 std::vector<std::uint32_t> multicastRanks(const Thread& thread, std::uint16_t mask);
-/// Data and the barrier that hears of it lie in one block; otherwise the run stops.
+/// Data and its barrier must be in one block; otherwise the run stops.
 void checkSameBlock(std::uint64_t data, std::uint64_t barrier);
 
-/// Emits the sum of an address and its offset: the slot that holds it.
+/// Emits the sum of an address and its offset. Returns the slot with the result.
 std::uint32_t sumOf(FunctionTranslator& t, const Address& at);
 
-/// Bulk copies, and stores and reductions in shared memory of which a barrier hears.
+/// Translates bulk copies, and stores and reductions in shared memory that signal a barrier.
 bool translateBulk(FunctionTranslator& t);
 
 } // namespace orias::interp

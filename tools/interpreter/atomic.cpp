@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-// atom and red: read, compute, write. No other thread runs in between, so there is nothing to lock, and neither the
-// order nor the scope of an operation makes a difference. A red is an atom whose result nobody wants.
+// atom and red: read, compute, write. No other thread runs in between, so no lock is needed, and neither the order nor
+// the scope of an operation matters. A red is an atom without a result.
 
 namespace orias::interp {
 
@@ -25,7 +25,7 @@ template <typename Compute, typename T> void update(Thread& t, const Inst& i) {
   put<T>(t, i.d, old);
 }
 
-/// The same, c being what is written if the old value is b.
+/// Likewise; c is written if the old value equals b.
 template <typename T> void compareAndSwap(Thread& t, const Inst& i) {
   const Location at = atomicTarget(t, i);
   const T old = loadAs<T>(t, at.space, at.address);
@@ -68,11 +68,11 @@ struct Xor {
 struct Exchange {
   template <typename T> T operator()(T, T b) const { return b; }
 };
-/// Counts 0 .. b and starts again; from beyond b too.
+/// Counts 0 .. b and wraps; values above b wrap, too.
 struct Increment {
   std::uint32_t operator()(std::uint32_t old, std::uint32_t b) const { return old >= b ? 0 : old + 1; }
 };
-/// Counts b .. 0 and starts again; from beyond b too.
+/// Counts b .. 0 and wraps; values above b become b, too.
 struct Decrement {
   std::uint32_t operator()(std::uint32_t old, std::uint32_t b) const { return old == 0 || old > b ? b : old - 1; }
 };
@@ -80,7 +80,7 @@ struct Decrement {
 template <ieee::Format F> struct AddFloat {
   ieee::Bits operator()(ieee::Bits old, ieee::Bits b) const { return ieee::add(F, old, b); }
 };
-/// Each half of 32 bits by itself.
+/// Each half of 32 bits separately.
 template <ieee::Format F> struct AddHalves {
   ieee::Bits operator()(std::uint32_t old, std::uint32_t b) const {
     return ieee::add(F, old >> 16, b >> 16) << 16 | ieee::add(F, old & 0xffff, b & 0xffff);
@@ -96,7 +96,7 @@ template <typename Compute> Handler forBits(Type type) {
                                 : nullptr;
 }
 
-/// Where the sign makes a difference.
+/// For operations that depend on the sign.
 template <typename Compute> Handler forOrder(Type type) {
   switch (type) {
   case Type::S32: return &update<Compute, std::int32_t>;
@@ -161,7 +161,7 @@ bool translateAtomic(FunctionTranslator& t) {
   if (f.op != Op::Atom && f.op != Op::Red && !isAsync) return false;
   const Handler handler = handlerOf(f);
   if (!handler) return translateWideAtomic(t);
-  const unsigned first = f.op == Op::Atom ? 1 : 0; // the address; values are behind it
+  const unsigned first = f.op == Op::Atom ? 1 : 0; // index of the address; values follow it
   const Address at = t.address(first, f.space());
   const std::uint32_t value = t.use(first + 1, f.type());
   const std::uint32_t replacement = f.action() == Mod::Cas ? t.use(first + 2, f.type()) : kSink;

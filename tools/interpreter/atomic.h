@@ -3,15 +3,15 @@
 #include "tools/interpreter/access.h"
 #include "tools/interpreter/translate.h"
 
-// What the files of atom and red share.
+// Common declarations for atom and red.
 
 namespace orias::interp {
 
-/// Where an atomic operation works: Inst::a + Inst::imm in the space Inst::option. Stops the run where memory is
-/// neither global nor shared: no other can do it.
+/// The location of an atomic operation: Inst::a + Inst::imm in the space Inst::option. Stops the run if memory is
+/// neither global nor shared; no other supports atomics.
 Location atomicTarget(const Thread& thread, const Inst& inst);
 
-/// Of vectors, and of 128 bits.
+/// Translates operations on vectors and on 128 bits.
 bool translateWideAtomic(FunctionTranslator& t);
 
 } // namespace orias::interp

@@ -26,9 +26,9 @@ using Words = std::array<std::byte, kMaxBytes>;
 struct Wide {
   std::span<const std::uint32_t> results; ///< empty for red
   std::span<const std::uint32_t> values, replacements;
-  unsigned slotBytes = 8; ///< of memory that a slot holds
+  unsigned slotBytes = 8; ///< bytes of memory per slot
   Mod action = Mod::None;
-  Format format = Format::F32; ///< of the numbers, of which a slot may hold two
+  Format format = Format::F32; ///< of the numbers; a slot may hold two
   unsigned numberBits = 32;
 };
 
@@ -51,7 +51,7 @@ Words wordsOf(const Thread& t, const Wide& wide, std::span<const std::uint32_t> 
   return words;
 }
 
-/// As single numbers have it (atomic.cpp): those of single precision are flushed, for they are in global memory.
+/// As for single numbers (atomic.cpp): single precision is flushed, because the numbers are in global memory.
 Bits combined(const Wide& wide, Bits old, Bits value) {
   switch (wide.action) {
   case Mod::Min: return ieee::minimum(wide.format, old, value);
@@ -103,7 +103,7 @@ bool translateWideAtomic(FunctionTranslator& t) {
   const Form& f = t.form();
   const bool isVector = f.vectorSize() != 1;
   if (!isVector && bitWidth(f.type()) != 128) return false;
-  const unsigned first = f.op == Op::Atom ? 1 : 0; // the address; values are behind it
+  const unsigned first = f.op == Op::Atom ? 1 : 0; // index of the address; values follow it
   Wide wide;
   wide.action = f.action();
   if (isVector) {

@@ -90,7 +90,7 @@ template <bool Clamp> struct Bmsk {
   }
 };
 
-/// The low bits, extended; N bits and more: the whole word.
+/// The low N bits, extended; for N of at least the width, the whole word.
 template <bool Clamp> struct Szext {
   template <typename T> T operator()(T a, std::uint32_t n) const {
     if (Clamp && n >= 32) return a;

@@ -9,10 +9,10 @@
 
 namespace orias::interp {
 
-/// Watches what different blocks do to global memory: two of them touch a byte, at least one writes it, not both by
-/// strong operations, and the later one has neither fenced nor acquired anything since. (One that has may have seen
-/// that the other was done; whether it did is not looked into. So a race can hide, and none is invented.) Two blocks
-/// that write the same value are no race.
+/// Detects races between blocks in global memory: two blocks access a byte, at least one writes it, not both by strong
+/// operations, and the later one has neither fenced nor acquired since the earlier access. (A block that has may have
+/// synchronized; this is not verified. So a race can be missed, but no false race is reported.) Two blocks that write
+/// the same value are not a race.
 class BlockRaces {
  public:
   struct Conflict {
@@ -20,7 +20,7 @@ class BlockRaces {
     bool withWrite = false;  ///< the other access was a write
     std::uint64_t address = 0;
   };
-  /// The first conflict that an access makes. `data`: what is written, empty for a read.
+  /// Returns the first conflict that an access causes. `data`: the written bytes, empty for a read.
   std::optional<Conflict> note(std::uint64_t block, std::uint64_t address, std::size_t size,
                                std::span<const std::byte> data, bool isStrong);
   /// A fence or an acquiring operation of a thread of the block.
@@ -29,7 +29,7 @@ class BlockRaces {
  private:
   struct Stamp {
     std::uint64_t block = 0;
-    std::uint64_t time = 0; ///< 0: there was no such access
+    std::uint64_t time = 0; ///< 0: no access
     bool isStrong = false;
   };
   struct Byte {

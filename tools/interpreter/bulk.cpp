@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 // Bulk copies and reductions (cp.async.bulk, cp.reduce.async.bulk), and stores and reductions of single values in
-// shared memory (st.async, red.async). All are done at once; barriers hear of the bytes that have come. Where they
-// go to, and the barrier, lie in any block of the cluster.
+// shared memory (st.async, red.async). All complete immediately and signal their bytes to barriers. The destination and
+// the barrier may be in any block of the cluster.
 
 namespace orias::interp {
 
@@ -22,14 +22,14 @@ using ptx::Slot;
 using ptx::StateSpace;
 using ptx::Type;
 
-/// Inst::list are the addresses to and from, the bytes, and the blocks of the cluster that get a copy; Inst::a is where
-/// the barrier is.
+/// Inst::list has the destination, the source, the number of bytes, and the mask of destination blocks; Inst::a is the
+/// address of the barrier.
 struct Bulk {
   Space to = Space::Cluster, from = Space::Global;
   bool hasBarrier = false, isMulticast = false;
-  bool isMasked = false;  ///< then the list ends with which bytes of each 16 are copied
+  bool isMasked = false;  ///< the last element of the list is then the mask of bytes in each 16
   Mod action = Mod::None; ///< None: a copy
-  Type type = Type::U32;  ///< of what is combined
+  Type type = Type::U32;  ///< of reduced elements
 };
 
 constexpr std::uint32_t kUnit = 16;
@@ -46,7 +46,7 @@ void copyTo(Thread& t, const Bulk& bulk, std::uint64_t to, std::uint64_t from, s
         std::uint64_t a = 0, b = 0;
         std::memcpy(&a, old.data() + at, each);
         std::memcpy(&b, bytes.data() + at, each);
-        // Other than atomics, bulk reductions keep subnormals (observed on an H100).
+        // Unlike atomics, bulk reductions keep subnormals (observed on an H100).
         a = combined(bulk.action, bulk.type, a, b, Subnormals::Kept);
         std::memcpy(bytes.data() + at, &a, each);
       }
@@ -72,7 +72,7 @@ void copyBulk(Thread& t, const Inst& i) {
     if (bulk.hasBarrier) bytesCame(t, Space::Cluster, barrier, size);
     return;
   }
-  // The same places in each block.
+  // The same offsets in each block.
   for (const std::uint32_t rank : multicastRanks(t, get<std::uint16_t>(t, i.list[3]))) {
     copyTo(t, bulk, inRank(rank, to), from, size);
     bytesCame(t, Space::Cluster, inRank(rank, barrier), size);
@@ -105,7 +105,7 @@ bool translateCopy(FunctionTranslator& t) {
   return true;
 }
 
-// ---- Single values. a: where to, a generic or shared address (option); b: the barrier; list: the values
+// ---- Single values. a: destination, a generic or shared address (option); b: the barrier; list: the values
 
 struct Remote {
   Mod action = Mod::None;
@@ -156,7 +156,7 @@ bool translateRemote(FunctionTranslator& t) {
 
 void nothing(Thread&, const Inst&) {}
 
-// ---- st.bulk. a: where to (option: its space); b: how many bytes
+// ---- st.bulk. a: destination (option: its space); b: number of bytes
 
 void clear(Thread& t, const Inst& i) {
   constexpr std::array<std::byte, 8> kZeros{};
@@ -177,10 +177,10 @@ bool translateClear(FunctionTranslator& t) {
   return true;
 }
 
-// ---- clusterlaunchcontrol. The answer is that there is no further block: a launch takes none from those that have not
-// begun.
+// ---- clusterlaunchcontrol. The answer is always that there is no further block: a launch does not take work from
+// blocks that have not begun.
 
-/// a: where the answer goes; b: the barrier (option: their space); imm: all blocks of the cluster get it
+/// a: address for the answer; b: the barrier (option: their space); imm: all blocks of the cluster get it
 void askForWork(Thread& t, const Inst& i) {
   constexpr std::array<std::byte, kUnit> kNone{};
   const auto space = static_cast<Space>(i.option);
@@ -205,7 +205,7 @@ bool translateAsk(FunctionTranslator& t) {
   return true;
 }
 
-/// a: 64 bits of the answer; imm: of which bit, and as many as option says
+/// a: 64 bits of the answer; imm: first bit; option: number of bits
 void partOfAnswer(Thread& t, const Inst& i) {
   t.r[i.d] = t.r[i.a] >> i.imm & ((std::uint64_t{1} << i.option) - 1);
 }

@@ -90,7 +90,7 @@ bool combine(Thread& t, const Inst& i, bool result) {
 
 template <typename Source, Mod Compare> void setp(Thread& t, const Inst& i) {
   const bool result = compares<Source, Compare>(t, i);
-  // Both are computed before either is written: c may be one of the destinations.
+  // Both are computed before either is written, because c may be one of the destinations.
   const bool p = combine(t, i, result);
   const bool q = combine(t, i, !result);
   put(t, i.d, p);
@@ -103,7 +103,7 @@ template <typename Low, typename High, Mod Compare> void setpHalves(Thread& t, c
   put(t, i.d, p);
   put(t, i.e, q);
 }
-/// imm: what true is.
+/// imm: the value for true.
 template <typename Source, Mod Compare> void set(Thread& t, const Inst& i) {
   t.r[i.d] = combine(t, i, compares<Source, Compare>(t, i)) ? static_cast<std::uint64_t>(i.imm) : 0;
 }

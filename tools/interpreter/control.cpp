@@ -59,7 +59,7 @@ void pass(Thread& t, const Frame& fromFrame, const Place& from, const Frame& toF
     std::memcpy(toSlots + to.slot, frameBytes(t, fromFrame, from), std::min<std::uint64_t>(from.size, 8));
   }
   if (!to.inMemory || t.local.written.empty()) return;
-  // What nobody wrote stays so on the other side.
+  // Uninitialized bytes remain uninitialized on the other side.
   const auto writtenAt = [&](const Frame& frame, const Place& place) {
     return t.local.written.begin() + static_cast<std::ptrdiff_t>(frame.localBase + place.offset);
   };
@@ -97,7 +97,7 @@ void ret(Thread& t, const Inst&) {
   leave(t);
 }
 
-/// A function that the driver provides.
+/// A driver function.
 void callOutside(Thread& t, const Inst& i) {
   const auto& site = *static_cast<const CallSite*>(i.detail);
   if (!site.outside) throw Stop{"unsupported", "the function is not defined in this module"};
@@ -158,7 +158,7 @@ bool translateCall(FunctionTranslator& t) {
         place.offset = t.frameOffset(o.variableId());
         place.size = t.module().variable(o.variableId()).byteSize();
       } else {
-        // A decimal constant takes the width of what it is passed to; only f32 and f64 can be written.
+        // A decimal constant gets the width of its parameter; only f32 and f64 constants can be written.
         place.slot = isResult ? t.defOf(o) : t.useOf(o, o.is(OperandKind::Float32) ? Type::F32 : Type::B64);
         place.size = 8;
         if (o.is(OperandKind::Register) && o.component() == ptx::Component::None)
@@ -195,7 +195,7 @@ bool translateCall(FunctionTranslator& t) {
 
 // ---- The stack
 
-/// The space is taken from the thread's local memory until the function returns or the stack is restored.
+/// The memory is taken from the thread's local memory until the function returns or the stack is restored.
 void allocaHandler(Thread& t, const Inst& i) {
   const std::uint64_t align = static_cast<std::uint64_t>(i.imm);
   const std::uint64_t at = (t.localTop + align - 1) / align * align;

@@ -42,7 +42,7 @@ struct Conversion {
   ieee::Overflow overflow = ieee::Overflow::Round;
   bool toIntegral = false;       ///< .rni, .rzi, …
   unsigned registerBits = 0;     ///< of the destination
-  bool sourcesAreHalves = false; ///< two sources make the two elements, the first the high one
+  bool sourcesAreHalves = false; ///< two sources are the two elements, the first the high one
 };
 
 /// The integer in the low bits of a slot.
@@ -58,7 +58,7 @@ Bits clampTo(const Side& to, Int128 value) {
   return static_cast<Bits>(std::clamp(value, least, most));
 }
 
-/// .ftz is about single precision alone.
+/// .ftz applies to single precision only.
 Bits flushIf(bool ftz, Format format, Bits value) {
   return ftz && format == Format::F32 ? ieee::flush(format, value) : value;
 }
@@ -108,8 +108,9 @@ void cvtPair(Thread& t, const Inst& i) {
   t.r[i.d] = toFloat(c, high & c.from.mask()) << c.to.bits | toFloat(c, low & c.from.mask());
 }
 
-/// .rs, of two or four numbers, the first one the highest; a: the random bits. Of two numbers each has a half of these.
-/// How four share them the manual draws without saying; numbers on which they have no influence are converted.
+/// .rs, of two or four numbers, the first one the highest; a: the random bits. Each of two numbers uses half of the
+/// random bits. For four, the manual only has a figure of how they share them, so only numbers that do not depend on
+/// them are converted.
 void cvtByChance(Thread& t, const Inst& i) {
   const auto& c = *static_cast<const Conversion*>(i.detail);
   constexpr unsigned kHalf = 16;
@@ -160,7 +161,7 @@ bool translateByChance(FunctionTranslator& t) {
   return true;
 }
 
-/// cvt.pack: both, clamped, below what was there.
+/// cvt.pack: both, clamped, below the previous value.
 void cvtPack(Thread& t, const Inst& i) {
   const Side to{false, i.option != 0, i.width, {}};
   const auto part = [&](std::uint32_t slot) { return clampTo(to, get<std::int32_t>(t, slot)) & to.mask(); };

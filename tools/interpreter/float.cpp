@@ -1,6 +1,6 @@
 #include "tools/interpreter/float.h"
 
-// Floating-point arithmetic that is rounded once, minima, signs and tests, in all precisions (manual: "Floating Point
+// Floating-point arithmetic with a single rounding, minima, signs and tests, in all precisions (manual: "Floating Point
 // Instructions", "Half Precision Floating Point Instructions").
 
 namespace orias::interp {
@@ -14,7 +14,7 @@ using ptx::Mod;
 using ptx::Op;
 using ptx::Type;
 
-/// f(a, …) on float and double, which is fast, and on the bits of other formats.
+/// f(a, …) on float and double for speed, and on the bits of other formats.
 template <Format F, typename Operation, typename... Operands> Bits onValues(Operation operation, Operands... operands) {
   if constexpr (F == Format::F32)
     return ieee::bitsOf(operation(ieee::floatOf(operands)...));
@@ -62,8 +62,8 @@ struct Rcp {
   }
 };
 
-/// A number whose sign has been changed. A NaN of single or double precision becomes the canonical one, as of
-/// arithmetic; one of half precision keeps its payload.
+/// A number with a changed sign. A NaN of single or double precision becomes the canonical one, as in arithmetic; one
+/// of half precision keeps its payload.
 template <Format F> Bits withSign(Bits value) {
   constexpr bool isArithmetic = F == Format::F32 || F == Format::F64;
   return isArithmetic && ieee::isNan(F, value) ? ieee::canonicalNan(F) : value;
@@ -156,8 +156,8 @@ Handler testpHandler(Mod query, Type type) {
   }
 }
 
-/// fma.oob gives zero for the NaN that stands for what is out of bounds. The manual does not tell its bits; it is no
-/// other than that of all ones, so that without such a source it is fma.
+/// fma.oob gives zero for the NaN that represents an out-of-bounds value. The manual does not give its bits. It can
+/// only be the NaN of all ones, so without such a source the operation equals fma.
 void refuseOutOfBounds(FunctionTranslator& t) {
   for (unsigned k = 1; k < t.operandCount(); ++k) {
     const std::uint32_t source = t.use(k, t.form().type());

@@ -5,8 +5,8 @@
 
 #include <optional>
 
-// What the floating-point families share: formats, what an opcode says beside its operation, and a handler that applies
-// an operation to every element of its operands.
+// Common parts of the floating-point families: formats, modifiers, and a handler that applies an operation to every
+// element of its operands.
 
 namespace orias::interp {
 
@@ -81,7 +81,7 @@ struct FloatMode {
     return static_cast<std::uint16_t>(option);
   }
 
-  /// What becomes of a result: .ftz, .sat, .relu.
+  /// Finishes a result: .ftz, .sat, .relu.
   ieee::Bits finish(ieee::Format format, ieee::Bits value) const {
     if (ftz) value = ieee::flush(format, value);
     if (sat) value = ieee::saturate(format, value);
@@ -97,8 +97,8 @@ inline constexpr unsigned kFloatBits = F == ieee::Format::F64   ? 64
 template <ieee::Format F> inline constexpr ieee::Bits kFloatMask = ~ieee::Bits{0} >> (64 - kFloatBits<F>);
 template <ieee::Format F> inline constexpr ieee::Bits kFloatSign = ieee::Bits{1} << (kFloatBits<F> - 1);
 
-/// An operation has `static Bits apply<Format>(Bits a, Bits b, Bits c, const FloatMode&)`, and ignores the operands
-/// that it does not have. It sees them flushed where .ftz says so.
+/// An operation has `static Bits apply<Format>(Bits a, Bits b, Bits c, const FloatMode&)`, and ignores operands that it
+/// does not have. With .ftz its operands are already flushed.
 template <typename Op, ieee::Format F, unsigned Count> void floatElements(Thread& t, const Inst& i) {
   const FloatMode mode = FloatMode::unpack(i.option);
   ieee::Bits result = 0;

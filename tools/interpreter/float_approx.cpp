@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-// The approximate functions (.approx, .full): the value that is nearest to the exact one, as support/ieee.h says.
+// The approximate functions (.approx, .full): the value nearest to the exact one, as support/ieee.h specifies.
 
 namespace orias::interp {
 
@@ -15,7 +15,7 @@ using ptx::Mod;
 using ptx::Op;
 using ptx::Type;
 
-/// A function of float; on halves, rounded from single precision.
+/// A function of float; for halves, rounded from single precision.
 template <float (*Function)(float)> struct OfFloat {
   template <Format F> static Bits apply(Bits a, Bits, Bits, const FloatMode&) {
     const Bits result = ieee::bitsOf(Function(ieee::floatOf(ieee::convert(Format::F32, F, a))));
@@ -27,7 +27,8 @@ template <float (*Function)(float)> struct OfFloat {
 struct DivFull {
   template <Format F> static Bits apply(Bits a, Bits b, Bits, const FloatMode&) { return ieee::div(F, a, b); }
 };
-/// div.approx.ftz: the reciprocal of a divisor above 2^126 is flushed, which leaves nothing, and of infinity NaN.
+/// div.approx.ftz: the reciprocal of a divisor above 2^126 is flushed to zero, so the result is zero, or NaN for an
+/// infinite dividend.
 struct DivFlushing {
   template <Format F> static Bits apply(Bits a, Bits b, Bits, const FloatMode&) {
     const float divisor = std::fabs(ieee::floatOf(b));
@@ -37,7 +38,7 @@ struct DivFlushing {
   }
 };
 
-/// The high words alone take part: rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64.
+/// Only the high words are used: rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64.
 constexpr Bits kHighWord = 0xffffffff00000000;
 
 struct RcpHigh {

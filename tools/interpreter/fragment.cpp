@@ -4,7 +4,8 @@ namespace orias::interp {
 
 unsigned Fragment::element(unsigned lane, unsigned value) const {
   if (isWmma) {
-    // The manual leaves this open. Ours: equal shares by rows; with more values than shares, each is held again.
+    // The manual leaves this open. Our layout: equal shares by rows; with fewer values than registers for them, values
+    // are repeated.
     const unsigned share = rows() * columns() / 32;
     return lane * share + value % share;
   }

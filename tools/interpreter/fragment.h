@@ -5,12 +5,12 @@
 #include <span>
 #include <vector>
 
-// How the lanes of a warp hold a matrix (PTX manual, fragments of mma and wmma). A fragment is a lane's registers,
-// taken as values of the matrix's elements in turn.
+// The distribution of a matrix over the lanes of a warp (PTX manual, fragments of mma and wmma). A fragment is the
+// registers of a lane, regarded as a sequence of elements.
 
 namespace orias::interp {
 
-/// Which of the matrices of D = A B + C. D is held as C is.
+/// Which of the matrices of D = A B + C. D has the layout of C.
 enum class Part : std::uint8_t { A, B, C };
 
 struct Fragment {
@@ -18,7 +18,7 @@ struct Fragment {
   ptx::Type type = ptx::Type::None; ///< of the elements
   ptx::MatrixShape shape;           ///< of the product
   bool isWmma = false;
-  std::span<const std::uint32_t> slots; ///< registers of 32 bits; of f64 and in wmma.*.f64: of 64
+  std::span<const std::uint32_t> slots; ///< registers of 32 bits; for f64 and in wmma.*.f64 of 64
 
   unsigned bits() const { return bitWidth(type); }
   unsigned rows() const { return part == Part::B ? shape.k : shape.m; }

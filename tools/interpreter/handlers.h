@@ -20,7 +20,7 @@ void ternary(Thread& t, const Inst& i) {
   put<D>(t, i.d, static_cast<D>(Op{}(get<A>(t, i.a), get<B>(t, i.b), get<C>(t, i.c))));
 }
 
-/// make.operator()<T>() for the integer type that `type` is; null for others. Bits count as unsigned.
+/// make.operator()<T>() for the integer type of `type`; null for other types. Bits count as unsigned.
 template <typename Make> Handler forInteger(ptx::Type type, Make make) {
   using ptx::Type;
   switch (type) {
@@ -40,7 +40,7 @@ template <typename Make> Handler forInteger(ptx::Type type, Make make) {
   }
 }
 
-/// The same for unsigned integers of the type's width, whatever it is.
+/// Likewise for unsigned integers of the type's width, for any type.
 template <typename Make> Handler forWidth(ptx::Type type, Make make) {
   switch (ptx::bitWidth(type)) {
   case 8: return make.template operator()<std::uint8_t>();
@@ -51,7 +51,7 @@ template <typename Make> Handler forWidth(ptx::Type type, Make make) {
   }
 }
 
-/// Emits `handler` with the destination in operand 0 and sources of these types behind it; false without a handler.
+/// Emits `handler` with the destination in operand 0 followed by sources of these types; false without a handler.
 inline bool emitWith(FunctionTranslator& t, Handler handler, std::initializer_list<ptx::Type> sources) {
   if (!handler) return false;
   std::uint32_t slots[3] = {kSink, kSink, kSink};

@@ -110,7 +110,7 @@ struct Sad {
   }
 };
 
-/// By zero: all bits one, quotient and remainder alike (unspecified in the manual).
+/// Division by zero gives all ones, for quotient and remainder (unspecified in the manual).
 struct Div {
   template <typename T> T operator()(T a, T b) const {
     if (b == 0) return static_cast<T>(~T{0});
@@ -167,8 +167,8 @@ template <typename T> void addWithCarry(Thread& t, const Inst& i, T a, T b) {
 template <typename T> void addCarry(Thread& t, const Inst& i) {
   addWithCarry<T>(t, i, get<T>(t, i.a), get<T>(t, i.b));
 }
-/// The manual calls the carry of a subtraction a borrow, but ptxas' code sets and reads it the other way round, as that
-/// of the sum with the complement; both are the same unless an addition reads what a subtraction left.
+/// The manual calls the carry of a subtraction a borrow. ptxas' code uses the opposite value, the carry of the sum with
+/// the complement. They differ only if an addition reads the flag of a subtraction.
 template <typename T> void subCarry(Thread& t, const Inst& i) {
   const T a = get<T>(t, i.a), b = get<T>(t, i.b);
   const bool noBorrowIn = i.option & kCarryIn ? t.carry : true;

@@ -43,7 +43,7 @@ struct Shr {
     return static_cast<T>(a >> n);
   }
 };
-/// The word [b:a] shifted; of it the high word for a shift to the left, the low one to the right.
+/// [b:a] shifted: the high word for a left shift, the low word for a right shift.
 template <bool Left, bool Clamp> struct Shf {
   std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
     const std::uint32_t n = Clamp ? std::min(c, 32u) : c & 31;
@@ -85,7 +85,7 @@ template <typename T> void slctFloat(Thread& t, const Inst& i) {
 std::uint32_t byteOf(std::uint64_t bytes, unsigned k) {
   return static_cast<std::uint32_t>(bytes >> 8 * (k & 7)) & 0xff;
 }
-/// The general form: each nibble names a byte of [b:a]; its high bit replicates the byte's sign instead.
+/// The general form: each nibble selects a byte of [b:a]; its high bit replicates the sign of the byte instead.
 struct Prmt {
   std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t selector) const {
     const std::uint64_t bytes = static_cast<std::uint64_t>(b) << 32 | a;
@@ -99,7 +99,7 @@ struct Prmt {
     return result;
   }
 };
-/// The special modes: which byte goes where depends on the low two bits of c.
+/// The special modes: the low two bits of c determine the permutation.
 template <Mod Mode> struct PrmtMode {
   std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
     const std::uint64_t bytes = static_cast<std::uint64_t>(b) << 32 | a;

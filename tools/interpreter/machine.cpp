@@ -25,11 +25,12 @@ launch::ClusterDemands demandsOf(const ptx::Function& kernel) {
   return demands;
 }
 
-/// Instructions of one thread before the next one has its turn. Only programs that spin notice it.
+/// Instructions of one thread before the next thread runs. Only programs that spin are affected.
 constexpr std::int64_t kTurn = 20'000;
-/// Turns of a block before the next block starts beside it: blocks that wait for others get on.
+/// Turns of a block before the next block starts to run concurrently, so that blocks that wait for others make
+/// progress.
 constexpr std::uint64_t kPatience = 100;
-/// Local memory and nesting that a thread may use.
+/// Maximum local memory and call nesting of a thread.
 constexpr std::uint64_t kMaxLocalBytes = std::uint64_t{1} << 24;
 constexpr std::size_t kMaxFrames = 10'000;
 
@@ -211,7 +212,7 @@ launch::RunResult ChildGrids::run(launch::Device& device, const launch::RunOptio
   return interp::run(module_, device, options);
 }
 
-/// A turn for every thread of the cluster that is ready; false if there was none.
+/// One turn for every ready thread of the cluster; false if there was none.
 bool Machine::runRound(Cluster& cluster) {
   bool moved = false;
   ++cluster.turns;
@@ -237,7 +238,7 @@ void Machine::runTurn(Thread& t) {
   std::int64_t done = 0;
   const Inst* at = t.next;
   try {
-    // `left` is counted down by steps; yield() sets it to 0, so what was done is counted apart.
+    // `left` is counted down by steps; yield() sets it to 0, so executed steps are counted separately.
     while (t.state == ThreadState::Ready && t.left > 0) {
       at = t.next++;
       --t.left;

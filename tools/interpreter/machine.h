@@ -30,25 +30,26 @@ struct Cluster;
 struct Cta;
 struct Warp;
 
-// Generic addresses: windows onto the other spaces, outside of which is global memory. Functions are small numbers.
+// Generic addresses: windows onto the other spaces; all other addresses are global memory. Functions are small numbers.
 inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 36;
 inline constexpr std::uint64_t kLocalWindow = 0x7b0000000000;
 inline constexpr std::uint64_t kSharedWindow = 0x7c0000000000;
 inline constexpr std::uint64_t kParamWindow = 0x7d0000000000;
-/// Stands for the start of dynamic shared memory while the size of the static one is not known.
+/// Placeholder for the start of dynamic shared memory while the size of the static part is not known.
 inline constexpr std::uint64_t kExternShared = 0x790000000000;
 static_assert(kParamWindow + kWindowBytes <= launch::Device::kGlobalBase);
 
 /// Shared: of the block itself. Cluster: of any block of the cluster.
 enum class Space : std::uint8_t { Generic, Global, Shared, Local, Param, Cluster };
 
-/// Addresses of shared memory: below this bit the place in the block's, from it on the block's rank.
+/// In addresses of shared memory, the bits below this one are the offset in the block's memory, the others the block's
+/// rank.
 inline constexpr unsigned kRankBit = 24;
 inline std::uint64_t inRank(std::uint64_t rank, std::uint64_t address) {
   return rank << kRankBit | (address & ((1u << kRankBit) - 1));
 }
 
-/// Ends the run. Thrown by handlers, caught by the scheduler, which adds the place.
+/// Ends the run. Thrown by handlers, caught by the scheduler, which adds the location.
 struct Stop {
   std::string kind;
   std::string text;
@@ -71,7 +72,7 @@ enum class ThreadState : std::uint8_t { Ready, Waiting, Exited };
 enum class Wait : std::uint8_t {
   None,
   Lanes,   ///< the lanes of Thread::waitMask
-  Gather,  ///< whoever else of the warp comes here (activemask)
+  Gather,  ///< any other lanes of the warp that get here (activemask)
   Barrier, ///< a barrier of the block: its warp, then the others
   Cluster, ///< barrier.cluster.wait
 };
@@ -98,7 +99,7 @@ struct Thread {
   const Inst* next = nullptr; ///< to be executed next
   std::int64_t left = 0;      ///< instructions before another thread has its turn
   std::int64_t uncounted = 0; ///< internal steps of this turn, which are no PTX instructions
-  const Inst* inst = nullptr; ///< while waiting or stopping: the instruction that does
+  const Inst* inst = nullptr; ///< while waiting or stopping: the instruction responsible
   Cta* cta = nullptr;
   Warp* warp = nullptr;
   Machine* machine = nullptr;
@@ -106,20 +107,21 @@ struct Thread {
   ThreadState state = ThreadState::Ready;
   Wait wait = Wait::None;
   std::uint32_t waitMask = 0;
-  std::optional<std::uint64_t> clusterPhase; ///< in which it arrived at the cluster's barrier, until it has waited
+  std::optional<std::uint64_t> clusterPhase; ///< the phase in which it arrived at the cluster's barrier, until it has
+                                             /// waited
   std::uint32_t lane = 0;
   std::uint32_t index = 0;  ///< in the block
-  std::uint32_t number = 0; ///< in the cluster, where each block begins with a whole warp
+  std::uint32_t number = 0; ///< in the cluster, where each block begins at a multiple of the warp size
   launch::Dim3 tid;
   std::vector<std::uint64_t> slots;
   std::vector<Frame> frames;
   OwnMemory local;
   std::uint64_t localTop = 0; ///< bytes in use
   std::vector<AsyncCopy> copies;
-  std::vector<std::size_t> copyGroups; ///< where each group that is not complete ends in `copies`
+  std::vector<std::size_t> copyGroups; ///< end of each incomplete group in `copies`
 
   Frame& frame() { return frames.back(); }
-  /// Gives the others a turn.
+  /// Lets the other threads run.
   void yield() { left = 0; }
 };
 
@@ -130,11 +132,11 @@ struct Warp {
   std::uint32_t live = 0;   ///< lanes that have not exited
 };
 
-/// A barrier of a block (bar, barrier): warps arrive as a whole.
+/// A barrier of a block (bar, barrier). Warps arrive as a whole.
 struct Barrier {
   std::uint32_t arrived = 0;          ///< threads, counted in whole warps
   std::uint32_t expected = 0;         ///< 0: all threads of the block
-  std::vector<std::uint32_t> pending; ///< by warp: lanes that have come while others of the warp have not
+  std::vector<std::uint32_t> pending; ///< by warp: lanes that have arrived before the whole warp has
   std::vector<Thread*> waiting;       ///< of warps that have arrived
 };
 
@@ -147,14 +149,14 @@ struct Cta {
   std::uint32_t live = 0;
   OwnMemory shared;
   launch::TensorMemory tensor;
-  std::uint32_t tensorFirsts = 0; ///< groups of columns that allocations begin with
-  bool gaveUpTensor = false;      ///< it allocates nothing any more
+  std::uint32_t tensorFirsts = 0; ///< groups of columns that begin an allocation
+  bool gaveUpTensor = false;      ///< it has given up its permit to allocate
   std::vector<unsigned>
-      tensorOfPair; ///< what the other block of the pair has allocated for both, and this one not seen
+      tensorOfPair; ///< allocated by the other block of the pair for both, and not yet seen by this one
   std::array<Barrier, 16> barriers;
 };
 
-/// Blocks that run at the same time and reach each other's shared memory.
+/// Blocks that run at the same time and can access each other's shared memory.
 struct Cluster {
   std::uint64_t number = 0;  ///< in the order in which clusters start
   std::vector<Cta> ctas;     ///< by rank
@@ -171,8 +173,7 @@ struct Cluster {
   }
 };
 
-/// A launch while it runs.
-/// What runs the grids that a kernel launches.
+/// Runs the grids that a kernel launches.
 class ChildGrids final : public launch::GridEngine {
  public:
   explicit ChildGrids(const ptx::Module& module) : module_(module) {}
@@ -194,14 +195,14 @@ class Machine {
   void report(const Thread& thread, std::string kind, std::string text);
   /// "kernel.ptx:12:3 ld.global.u32 %r1, [%rd1]".
   std::string placeOf(const Thread& thread) const;
-  /// What the memory model says of the instruction that the thread executes (racecheck).
+  /// The memory-model strength of the instruction that the thread executes (racecheck).
   Races::Strength strengthOf(const Thread& thread);
   /// "block (0,0,0), thread (3,0,0)".
   static std::string threadName(const Thread& thread);
 
-  /// Thread instructions so far; what the clocks show.
+  /// Thread instructions so far, which is the value of the clocks.
   std::uint64_t executed() const { return result_.threadInstructions; }
-  /// A call of a function of the driver or of the device runtime.
+  /// A call of a driver or device runtime function.
   launch::DriverResult callOutside(const launch::DriverCall& call);
 
   const Program& program;
@@ -225,7 +226,7 @@ class Machine {
   ChildGrids children_;
   launch::DeviceRuntime runtime_;
   std::unique_ptr<ptx::FormTable> forms_;                      ///< racecheck
-  std::unordered_map<const Inst*, Races::Strength> strengths_; ///< what strengthOf found
+  std::unordered_map<const Inst*, Races::Strength> strengths_; ///< cache of strengthOf
   std::map<std::string, std::size_t> reportAt_;                ///< kind and place → index
   std::vector<std::unique_ptr<Cluster>> active_;
   std::uint64_t nextCluster_ = 0;
@@ -236,9 +237,9 @@ class Machine {
 
 /// Makes a frame for `code` and continues at its start.
 void enter(Thread& thread, const Code& code, const CallSite* site);
-/// Takes the top frame away; the thread has exited when it was the last.
+/// Removes the top frame. If it was the last, the thread has exited.
 void leave(Thread& thread);
-/// Ends the thread; whoever waits for it need not any more.
+/// Ends the thread, and releases those that wait for it.
 void exitThread(Thread& thread);
 
 // --- synchronisation (sync.cpp) -------------------------------------------------------------------------------------
@@ -246,15 +247,15 @@ void exitThread(Thread& thread);
 /// Waits until all live lanes of `mask` execute this instruction (the same opcode with the same mask), then runs
 /// Inst::group for them.
 void meetLanes(Thread& thread, const Inst& inst, std::uint32_t mask);
-/// Waits until no other lane of the warp can go on, then runs Inst::group for those that wait at this instruction.
+/// Waits until no other lane of the warp can continue, then runs Inst::group for those that wait at this instruction.
 void gatherLanes(Thread& thread, const Inst& inst);
-/// Runs the groups of lanes that need not wait any more; called when a thread has exited.
+/// Runs the groups of lanes whose wait has ended; called when a thread has exited.
 void checkLanes(Warp& warp);
 /// Ends the waiting of lanes that gather (activemask); true if there were any.
 bool releaseGathered(Warp& warp);
 /// Completes barriers that wait only for threads that have exited.
 void checkBarriers(Cta& cta);
-/// The same for the cluster's, at which the thread that has exited may have arrived.
+/// Likewise for the cluster's barrier, at which the exited thread may have arrived.
 void leaveCluster(const Thread& thread);
 
 // --- values ---------------------------------------------------------------------------------------------------------

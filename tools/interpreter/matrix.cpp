@@ -4,9 +4,9 @@
 #include <bit>
 #include <limits>
 
-// Products of matrices: mma and wmma.mma. The manual leaves the order and the inner precision of sums open: ours adds
-// the products in double precision by rising k, then the element of C, and rounds once (f64: one fma a step; integers:
-// exactly).
+// Matrix products: mma and wmma.mma. The manual leaves the order and the inner precision of sums open. Here the
+// products are added in double precision in ascending k, then the element of C, with a single rounding (f64: one fma
+// per step; integers: exact).
 
 namespace orias::interp {
 
@@ -57,8 +57,8 @@ void meetAll(Thread& t, const Inst& i) {
   meetLanes(t, i, ~0u);
 }
 
-/// The value of an element that stands in a byte of its own, or in four bits: numbers of four bits lie two bits high in
-/// a byte.
+/// The value of an element that has a byte of its own, or four bits. Four-bit numbers are shifted left by two in a
+/// byte.
 double narrowValue(Type type, bool isInByte, std::uint64_t bits) {
   return valueOf(type, type == Type::E2M1 && isInByte ? bits >> 2 & 0xf : bits);
 }
@@ -102,7 +102,7 @@ void multiplyNarrow(Lanes lanes) {
   scatter(lanes, d, [](const Thread& t) -> const Fragment& { return productOf(t).d; });
 }
 
-/// mma with a kind: numbers of four to eight bits, with scales for the block_scale ones.
+/// mma with a kind: numbers of four to eight bits, with scales for .block_scale.
 bool translateNarrowProduct(FunctionTranslator& t) {
   const Form& f = t.form();
   const bool areNibbles = f.has(Mod::KindMxf4) || f.has(Mod::KindMxf4nvf4);
@@ -135,7 +135,7 @@ bool translateNarrowProduct(FunctionTranslator& t) {
 
 bool translateProduct(FunctionTranslator& t) {
   const Form& f = t.form();
-  // wmma of halves names D and C only.
+  // wmma of halves has only the types of D and C.
   const bool namesSums = f.typeCount() == 2;
   const Type d = f.type(0), a = namesSums ? Type::F16 : f.type(1), b = namesSums ? Type::F16 : f.type(2);
   const Type c = f.type(namesSums ? 1 : 3);
@@ -192,7 +192,7 @@ Matrix multiplied(Lanes lanes, const Product& p, const Matrix& a, const Matrix& 
   for (std::size_t i = 0; i < c.size() / columns; ++i)
     for (std::size_t j = 0; j < columns; ++j) {
       std::span<const std::uint64_t> column = std::span(b).subspan(j * depth, depth);
-      if (p.sparsity) { // what meets no element of A does not count, not even a NaN
+      if (p.sparsity) { // elements of B without an element of A are ignored, even NaNs
         for (std::size_t k = 0; k < held; ++k)
           met[k] = column[places[i * held + k]];
         column = met;

@@ -23,7 +23,7 @@ void needAll(Lanes lanes) {
 }
 
 // ---- 8x8 matrices of 16 bits: lane l holds elements 2 (l % 4) and the next of row l / 4. imm: offset of the address;
-// width: how many matrices; option: the space and kTransposed.
+// width: number of matrices; option: the space and kTransposed.
 
 constexpr std::uint16_t kTransposed = 0x100;
 
@@ -51,7 +51,7 @@ std::uint64_t addressIn(const Thread& t) {
 void loadSmall(Lanes lanes) {
   needAll(lanes);
   const Inst& first = *lanes[0]->inst;
-  // All of them before the first result, which may go to the addresses' register.
+  // All rows are read before the first result is written, because a result may overwrite the address register.
   Small matrices[4];
   for (unsigned row = 0; row < 8u * first.width; ++row) {
     Thread& t = *lanes[row];
@@ -86,11 +86,11 @@ void transposeSmall(Lanes lanes) {
     t->r[t->inst->d] = pairOf(matrix, t->lane, true);
 }
 
-// ---- Matrices of bytes. A row is 16 bytes at the address of a lane: the n-th row of all that of lane n. Without
-// .trans lane l holds four neighbours of row l / 4. With it register k of lane l has, of two rows, the columns l / 4
-// and l / 4 + 8: of the rows 4 (l % 4) + 2 (k % 2) and the next for ldmatrix, 2 (l % 4) and the next of eight for
-// stmatrix. As CUTLASS' traits of these instructions have it. width: registers; option: the space, kTransposed; imm:
-// the offset; b: bits of a number in memory
+// ---- Matrices of bytes. A row is 16 bytes; lane n gives the address of row n. Without .trans, lane l holds four
+// neighbors of row l / 4. With .trans, register k of lane l has columns l / 4 and l / 4 + 8 of two rows: rows
+// 4 (l % 4) + 2 (k % 2) and the next for ldmatrix, 2 (l % 4) and the next of eight for stmatrix. Source: CUTLASS'
+// traits of these instructions. width: registers; option: the space, kTransposed; imm: the offset; b: bits of a number
+// in memory
 
 struct Bytes {
   std::array<std::array<std::uint8_t, 16>, 32> row{};

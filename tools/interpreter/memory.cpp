@@ -1,7 +1,7 @@
 #include "tools/interpreter/access.h"
 #include "tools/interpreter/handlers.h"
 
-// Loads and stores, and what has no effect on values: prefetches and cache hints.
+// Loads and stores, and instructions without effect on values: prefetches and cache hints.
 
 namespace orias::interp {
 
@@ -104,7 +104,7 @@ bool translateStore(FunctionTranslator& t) {
 
 void nothing(Thread&, const Inst&) {}
 
-/// A policy says how to cache; nobody looks into it.
+/// A policy is only a cache hint and is never read.
 bool translatePolicy(FunctionTranslator& t) {
   Inst& inst = t.emit([](Thread& thread, const Inst& i) { thread.r[i.d] = 0; });
   inst.d = t.def(0);
@@ -122,7 +122,7 @@ bool translateMemory(FunctionTranslator& t) {
     return t.form().get(ptx::Slot::Completion) == ptx::Mod::None && translateStore(t);
   case Op::Prefetch:
   case Op::Prefetchu:
-  case Op::Discard: // what is undefined then may be what it was
+  case Op::Discard: // undefined contents may be the old ones
   case Op::Applypriority: t.emit(&nothing); return true;
   case Op::Createpolicy: return translatePolicy(t);
   default: return false;

@@ -2,7 +2,7 @@
 #include "tools/interpreter/access.h"
 #include "tools/interpreter/handlers.h"
 
-// mov, its packing and unpacking of vectors, and what asks about or converts addresses.
+// mov, packing and unpacking of vectors, and queries and conversions of addresses.
 
 namespace orias::interp {
 
@@ -55,7 +55,7 @@ std::uint64_t windowOf(StateSpace space) {
   case StateSpace::Shared: return kSharedWindow;
   case StateSpace::Local: return kLocalWindow;
   case StateSpace::Param: return kParamWindow;
-  default: return 0; // .global and .const lie in the generic space as they are
+  default: return 0; // .global and .const addresses are generic addresses
   }
 }
 
@@ -64,7 +64,7 @@ void cvta(Thread& t, const Inst& i) {
   t.r[i.d] = t.r[i.a] + static_cast<std::uint64_t>(i.imm);
 }
 
-/// The place of a in the block with the rank b, and the rank of the block that a is in. Generic addresses have both in
+/// The address of a in the block with rank b, and the rank of the block that contains a. Generic addresses have both in
 /// their low words.
 void mapa(Thread& t, const Inst& i) {
   const std::uint64_t address = t.r[i.a];
@@ -83,7 +83,7 @@ template <StateSpace Asked> void isspacep(Thread& t, const Inst& i) {
     is = space == Space::Cluster && (i.option == kInCluster || address >> kRankBit == t.cta->rank);
   if constexpr (Asked == StateSpace::Local) is = space == Space::Local;
   if constexpr (Asked == StateSpace::Param) is = space == Space::Param;
-  // Constants lie in global memory here; which variable it is tells them apart.
+  // Constants are in global memory here; the variable determines the space.
   if constexpr (Asked == StateSpace::Global || Asked == StateSpace::Const) {
     const bool isConstant = t.machine->program.isConstant(address);
     is = space == Space::Global && isConstant == (Asked == StateSpace::Const);
@@ -153,7 +153,7 @@ bool translateCvta(FunctionTranslator& t) {
   const bool to = f.has(Mod::To);
   const std::uint32_t from = t.use(1, f.type());
   std::uint64_t window = windowOf(f.space());
-  // The address of a function's own parameter is one in its stack.
+  // The address of a parameter of a function is one in its stack.
   if (f.space() == StateSpace::Param && !t.function().isEntry) window = kLocalWindow;
   Inst& inst = t.emit(&cvta);
   inst.d = t.def(0);

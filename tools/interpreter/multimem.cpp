@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-// multimem: accesses to addresses that stand for the memory of several devices. What the launch binds to an address is
-// combined in its order; sums with .acc::f32 are rounded at the end.
+// multimem: accesses to addresses that refer to the memory of several devices. The values are combined in the order in
+// which the launch lists the buffers; sums with .acc::f32 are rounded at the end.
 
 namespace orias::interp {
 
@@ -72,7 +72,7 @@ std::uint64_t sumInF32(ieee::Format format, std::span<const std::uint64_t> value
   return ieee::convert(format, ieee::Format::F32, sum) << shift;
 }
 
-/// Of one, two or four numbers of 8 bits each. Sums are rounded at each step, those in f16 at the end.
+/// Combines one, two or four 8-bit numbers. Sums are rounded at each step, those in f16 at the end.
 std::uint64_t combinedBytes(const Access& access, std::span<const std::uint64_t> values) {
   constexpr std::uint64_t kByte = 0xff;
   constexpr auto kInner = ieee::Format::F16; // exact for both formats

@@ -16,17 +16,16 @@ struct Product {
   Fragment d, a, b, c;
   ieee::Rounding rounding = ieee::Rounding::NearestEven;
   bool saturates = false;
-  bool isXor = false;               ///< of single bits; else and
+  bool isXor = false;               ///< for single bits; otherwise and
   bool isNegated = false;           ///< C - A B
-  std::optional<Sparsity> sparsity; ///< then A has half of its columns
-  /// Of mma with a kind: the formats of the elements, which may be less than the bytes of their own in which they
-  /// stand.
+  std::optional<Sparsity> sparsity; ///< A then has half of its columns
+  /// For mma with a kind: the formats of the elements, which may be narrower than the bytes that contain them.
   ptx::Type elementA = ptx::Type::None, elementB = ptx::Type::None;
-  /// Numbers by which the products of as many elements are multiplied, a byte of a register of one lane of four each.
+  /// Scale factors for the products of groups of elements. Each is a byte of a register of one lane of four.
   struct Scales {
     std::uint32_t data = 0, byte = 0, thread = 0; ///< slots
   };
-  unsigned scaleGroups = 0; ///< of a row; 0: no scales
+  unsigned scaleGroups = 0; ///< per row; 0: no scales
   ptx::Type scaleType = ptx::Type::None;
   Scales scalesA, scalesB;
 };
@@ -34,11 +33,12 @@ struct Product {
 /// One element of D: a row of A, a column of B, and the element of C.
 std::uint64_t elementOf(const Product& p, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
                         std::uint64_t c);
-/// D, by rows. `a` by rows, `b` by columns; of a sparse A, `lanes` have the metadata.
+/// D, by rows. `a` by rows, `b` by columns; for a sparse A, `lanes` have the metadata.
 Matrix multiplied(Lanes lanes, const Product& p, const Matrix& a, const Matrix& b, const Matrix& c);
-/// How A is sparse, by the form and the operands, of which `metadata` is the metadata's number; none if it is not.
+/// The sparsity of A from the form and the operands; `metadata` is the index of the metadata operand. Returns nothing
+/// if A is dense.
 std::optional<Sparsity> sparsityOf(FunctionTranslator& t, ptx::Type a, unsigned metadata);
-/// Are there products of elements of this type?
+/// Whether there are products of elements of this type.
 bool isMultiplied(ptx::Type type);
 
 } // namespace orias::interp

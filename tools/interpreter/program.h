@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
-// What the interpreter executes: PTX with all names resolved and all opcodes chosen, once for each function. Every
-// operand is a slot of the thread's current frame; constants and special registers that do not change have slots too,
-// which are filled when the frame is made.
+// The code that the interpreter executes: PTX with all names resolved and all handlers selected, once for each
+// function. Every operand is a slot of the thread's current frame. Constants and constant special registers have slots,
+// too, which are initialized with the frame.
 
 namespace orias::launch {
 struct DriverFunction;
@@ -23,15 +23,16 @@ namespace orias::interp {
 struct Thread;
 struct Inst;
 
-/// What an instruction does to the thread that executes it.
+/// The effect of an instruction on the thread that executes it.
 using Handler = void (*)(Thread& thread, const Inst& inst);
 
-/// The lanes of a warp that execute an instruction together; null where a lane does not take part.
+/// The lanes of a warp that execute an instruction together; null for lanes that do not participate.
 using Lanes = std::span<Thread* const, 32>;
-/// What an instruction of several lanes does once all of them have come: Thread::inst is each lane's own instruction.
+/// The effect of an instruction of several lanes once all of them have arrived. Thread::inst is each lane's own
+/// instruction.
 using GroupHandler = void (*)(Lanes lanes);
 
-/// Slot 0 of every frame: written by what nobody reads.
+/// Slot 0 of every frame: the destination of unused results.
 inline constexpr std::uint32_t kSink = 0;
 
 struct Inst {
@@ -49,11 +50,11 @@ struct Inst {
   const void* detail = nullptr;        ///< CallSite, branch table, …
 };
 
-/// Where a parameter or result of a function lies in its frame: a slot, or bytes of the local frame.
+/// The location of a parameter or result of a function in its frame: a slot, or bytes of the local frame.
 struct Place {
   bool inMemory = false;
   std::uint32_t slot = kSink;
-  std::uint32_t slots = 1; ///< that follow one another: a register that is a vector, or of 128 bits, has several
+  std::uint32_t slots = 1; ///< consecutive slots: a vector register, or one of 128 bits, has several
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
 };
@@ -91,11 +92,11 @@ struct Code {
 /// Inst::detail of a call.
 struct CallSite {
   const Code* callee = nullptr;                    ///< null: the address in slot Inst::a
-  const launch::DriverFunction* outside = nullptr; ///< what the driver provides instead
+  const launch::DriverFunction* outside = nullptr; ///< the driver function instead
   std::vector<Place> args, returns;
 };
 
-/// A kernel and all that it can call.
+/// A kernel and all functions that it can call.
 struct Program {
   const ptx::Module* module = nullptr;
   const Code* kernel = nullptr;
@@ -106,7 +107,7 @@ struct Program {
   std::vector<launch::ParameterPlace> kernelParams;
   std::uint64_t kernelParamBytes = 0;
 
-  /// The variables of .const, which lie in global memory: start and end.
+  /// The start and end of each variable in .const, which are in global memory.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> constants;
   bool isConstant(std::uint64_t address) const {
     for (const auto& [from, to] : constants)

@@ -2,8 +2,8 @@
 
 #include <array>
 
-// mma.m8n8k4 of halves: four products, of each of which lanes i and 16 + i hold the matrices, where i is one of four
-// neighbours (PTX manual, fragments of mma.m8n8k4).
+// mma.m8n8k4 of halves: four products. The matrices of each are in lanes i and 16 + i, where i is one of four neighbors
+// (PTX manual, fragments of mma.m8n8k4).
 
 namespace orias::interp {
 
@@ -24,7 +24,7 @@ const QuadProduct& quadOf(const Thread& t) {
   return *static_cast<const QuadProduct*>(t.inst->detail);
 }
 
-/// Where value `value` of a lane stands: a line of A (row) or B (column) and a place along the depth, ...
+/// The position of value `value` of a lane: a line of A (row) or B (column) and a position along the depth, ...
 struct FactorPlace {
   unsigned line, k;
 };

@@ -120,7 +120,7 @@ void Races::clusterWait(std::uint32_t thread) {
   const std::uint32_t warp = thread / kLanes;
   join(clocks_[warp], arrived_);
   knowsAll_[warp] = true;
-  // Whatever the arrivals released: a warp that has arrived has made its accesses.
+  // A warp that has arrived has completed its accesses, even if its arrival released nothing.
   Clock& own = reaching_[warp / warpsOfEach_];
   for (std::size_t w = 0; w < own.size(); ++w)
     if (own[w] <= reachedBefore_[w]) own[w] = 0;

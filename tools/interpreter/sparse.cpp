@@ -10,20 +10,20 @@ using ptx::Type;
 
 constexpr unsigned kRows = 16; ///< of a warp
 
-/// Where the four bits of a chunk are: the lane, and the bits' place in its register.
+/// The location of the four bits of a chunk: the lane, and the bit position in its register.
 struct MetadataPlace {
   unsigned lane, shift;
 };
 
-/// Of `chunks` in each row, that with the number `chunk`.
+/// The location for chunk `chunk` of `chunks` in each row.
 MetadataPlace placeOf(const Sparsity& s, unsigned chunks, unsigned row, unsigned chunk) {
   const unsigned four = row % 8 * 4, isUpper = row / 8;
   if (bitWidth(s.type) >= 16) {
-    // Half of a register for each of two rows. One lane's is enough for four chunks; for eight it takes two.
+    // A register half for each of two rows. Four chunks require one lane, eight require two.
     const unsigned first = chunks == 4 ? s.selector : 2 * s.selector;
     return {four + first + chunk / 4, 16 * isUpper + 4 * (chunk % 4)};
   }
-  // A register for one row; the next lane's for the other. Sixteen chunks take all four.
+  // A register for one row, the next lane's for the other. Sixteen chunks require all four.
   return {four + 2 * s.selector + isUpper + chunk / 8 * 2, 4 * (chunk % 8)};
 }
 

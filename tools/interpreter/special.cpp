@@ -8,9 +8,9 @@ namespace orias::interp {
 
 namespace {
 
-/// What the launch does not say: the first of as many multiprocessors as an H100 has.
+/// Not specified by the launch: the kernel runs on the first of as many multiprocessors as an H100 has.
 constexpr std::uint32_t kMultiprocessors = 132;
-/// What the system keeps of shared memory on sm_90, in front of the block's own. On older chips it lies behind that.
+/// The shared memory reserved by the system on sm_90, before the block's own. On older chips it is after that.
 constexpr std::uint64_t kReservedShared = 1024;
 
 std::uint64_t part(const launch::Dim3& value, unsigned component) {
@@ -22,7 +22,7 @@ std::uint64_t part(const launch::Dim3& value, unsigned component) {
   }
 }
 
-/// What the system has at the start of shared memory.
+/// The size of the system's part at the start of shared memory.
 std::uint64_t systemShared(unsigned chip) {
   const isa::Target* target = isa::Target::find("sm_" + std::to_string(chip));
   return target ? target->chip().cubin.systemShared : 0;
@@ -65,7 +65,7 @@ std::uint64_t specialRegister(const Thread& t, ptx::SpecialRegister reg, unsigne
   case S::ReservedSmemOffsetBegin: return isOlder ? shared : 0;
   case S::ReservedSmemOffset: return isOlder ? shared : systemShared(chip);
   case S::ReservedSmemOffsetCap: return isOlder ? shared : kReservedShared;
-  // %smid, %gridid, %envreg, %pm, %reserved_smem_offset_end and what else has no meaning here.
+  // %smid, %gridid, %envreg, %pm, %reserved_smem_offset_end and others without a meaning here.
   default: return 0;
   }
 }

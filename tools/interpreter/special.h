@@ -4,7 +4,7 @@
 
 namespace orias::interp {
 
-/// The value of a special register that does not change while the thread runs.
+/// The value of a special register that is constant while the thread runs.
 std::uint64_t specialRegister(const Thread& thread, ptx::SpecialRegister reg, unsigned component);
 
 } // namespace orias::interp

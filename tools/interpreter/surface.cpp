@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <optional>
 
-// suld.b, sust and sured on what a launch describes, by handles in registers.
+// suld.b, sust and sured on surfaces of a launch, by handles in registers.
 
 namespace orias::interp {
 
@@ -20,9 +20,9 @@ namespace {
 /// Inst::detail.
 struct SurfaceAccess {
   TexelAddress address;
-  std::span<const std::uint32_t> values; ///< loaded, stored or combined
-  Type type = Type::B32;                 ///< of one
-  bool countsTexels = false;             ///< .p: the first coordinate does, and texels have their format
+  std::span<const std::uint32_t> values; ///< loaded, stored or reduced
+  Type type = Type::B32;                 ///< of one element
+  bool countsTexels = false;             ///< .p: the first coordinate counts texels, and data have the texel format
   Mod action = Mod::None;
   Texels::Outside outside = Texels::Outside::Trap;
 };
@@ -31,7 +31,7 @@ const SurfaceAccess& accessOf(const Inst& i) {
   return *static_cast<const SurfaceAccess*>(i.detail);
 }
 
-/// Nothing where a surface is not and nobody minds.
+/// Returns nothing if the access is outside of the surface and ignored.
 std::optional<std::uint64_t> addressIn(const Thread& t, const SurfaceAccess& access, const Texels& surface,
                                        unsigned bytes) {
   const Coordinates where = coordinatesOf(t, access.address);
@@ -76,7 +76,7 @@ void storeTexel(Thread& t, const Inst& i) {
   store(t, Space::Global, *to, std::span(packed).first(bytes));
 }
 
-/// `isSigned`: of minimum and maximum.
+/// `isSigned`: for minimum and maximum.
 std::uint64_t combined(Mod action, bool isSigned, unsigned bits, std::uint64_t old, std::uint64_t value) {
   const unsigned above = 64 - bits;
   const auto asSigned = [&](std::uint64_t v) { return static_cast<std::int64_t>(v << above) >> above; };
@@ -96,7 +96,7 @@ void reduceSurface(Thread& t, const Inst& i) {
   const unsigned bits = bitWidth(access.type);
   const auto at = addressIn(t, access, surface, bits / 8);
   if (!at) return;
-  // .b32 and .b64 are of the texels' type.
+  // .b32 and .b64 have the signedness of the texels.
   const ptx::TypeClass kind = typeClass(access.type);
   const bool isSigned =
       kind == ptx::TypeClass::Signed || (access.countsTexels && launch::isSigned(surface.texture().type));

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-// Waiting: lanes of a warp for each other, warps of a block for each other (bar, barrier), and the fences, which do
-// nothing here because every access takes effect at once.
+// Waits: of lanes of a warp for each other, of warps of a block for each other (bar, barrier); and fences, which do
+// nothing because every access takes effect immediately.
 
 namespace orias::interp {
 
@@ -55,7 +55,7 @@ void runGroup(Warp& warp, std::uint32_t members) {
     if (t) release(*t);
 }
 
-/// Runs the group that waits with `t` if nobody is missing.
+/// Runs the group that waits with `t` if it is complete.
 bool tryGroup(Thread& t) {
   const std::uint32_t present = partners(t);
   if ((t.waitMask & t.warp->live & ~present) != 0) return false;
@@ -99,7 +99,7 @@ void gatherLanes(Thread& t, const Inst& i) {
 
 namespace {
 
-/// What an arrival is. option of the instruction.
+/// The kind of an arrival. option of the instruction.
 enum Arrival : std::uint16_t { kSync, kArrive, kRedPopc, kRedAnd, kRedOr };
 
 /// The result of a reduction over the threads that wait.
@@ -128,7 +128,7 @@ std::size_t numberOf(const Cta& cta, const Barrier& barrier) {
   return static_cast<std::size_t>(&barrier - cta.barriers.data());
 }
 
-/// Ends the barrier's phase if all have come.
+/// Ends the barrier's phase if all have arrived.
 void tryComplete(Cta& cta, Barrier& barrier) {
   if (barrier.arrived == 0) return;
   const std::uint32_t expected = barrier.expected != 0 ? barrier.expected : 32 * liveWarps(cta);
@@ -146,7 +146,7 @@ void tryComplete(Cta& cta, Barrier& barrier) {
     release(*t);
 }
 
-/// Counts a warp of which every live lane has come.
+/// Counts a warp whose live lanes have all arrived.
 void tryWarp(Cta& cta, Barrier& barrier, Warp& warp) {
   std::uint32_t& pending = barrier.pending[warp.index];
   if (pending == 0 || (warp.live & ~pending) != 0) return;
@@ -164,7 +164,7 @@ void tryWarp(Cta& cta, Barrier& barrier, Warp& warp) {
   tryComplete(cta, barrier);
 }
 
-/// a: the barrier; b: how many threads (0: all); c: the predicate of a reduction.
+/// a: the barrier; b: number of threads (0: all); c: the predicate of a reduction.
 void barrier(Thread& t, const Inst& i) {
   const auto id = get<std::uint32_t>(t, i.a);
   const auto count = get<std::uint32_t>(t, i.b);
@@ -224,7 +224,7 @@ void fence(Thread& t, const Inst&) {
   t.machine->blockRaces->fence(t.cta->cluster->number);
 }
 
-/// All lanes of a bar.warp.sync have come.
+/// All lanes of a bar.warp.sync have arrived.
 void lanesMet(Lanes lanes) {
   for (const Thread* t : lanes)
     if (t && t->cta->cluster->races) return t->cta->cluster->races->warpSync(t->warp->number);
@@ -256,7 +256,7 @@ void checkBarriers(Cta& cta) {
   for (Barrier& b : cta.barriers) {
     for (Warp& warp : cta.warps)
       if (warp.live != 0) tryWarp(cta, b, warp);
-    // A warp that had come in part and is gone does not come any more.
+    // A warp that had partly arrived and has exited no longer counts.
     for (Warp& warp : cta.warps)
       if (warp.live == 0) b.pending[warp.index] = 0;
     tryComplete(cta, b);

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
-// Copies of boxes of tensors (cp.async.bulk.tensor, cp.reduce.async.bulk.tensor), and what changes the map of one. What
-// a map says is launch::TensorMap's affair. Copies are done at once.
+// Copies of boxes of tensors (cp.async.bulk.tensor, cp.reduce.async.bulk.tensor), and changes of tensor maps.
+// launch::TensorMap interprets the map. Copies complete immediately.
 
 namespace orias::interp {
 
@@ -21,8 +21,8 @@ using ptx::Slot;
 using ptx::StateSpace;
 using ptx::Type;
 
-/// What stands first in Inst::list: where the map, the box in shared memory and the barrier are, and which blocks of
-/// the cluster get it.
+/// The first elements of Inst::list: the addresses of the map, of the box in shared memory and of the barrier, and the
+/// mask of destination blocks.
 enum Slots : std::uint8_t { kMap, kShared, kBarrier, kBlocks, kSlots };
 
 /// Inst::detail.
@@ -41,7 +41,7 @@ TensorMap readMap(Thread& t, Space space, std::uint64_t address) {
   return TensorMap::decode(bytes);
 }
 
-/// What elements are combined as.
+/// The type in which elements are combined.
 Type typeOf(TensorMap::Type type) {
   using From = TensorMap::Type;
   switch (type) {
@@ -72,7 +72,7 @@ void copyBox(Thread& t, const Inst& i) {
   const auto elements = map.elements(copy.mode, at, offsets, t.r[i.list[kShared]]);
   const std::size_t bytes = map.elementBytes();
   const std::uint64_t barrier = t.r[i.list[kBarrier]];
-  std::vector<std::uint32_t> ranks; // of the blocks that get it
+  std::vector<std::uint32_t> ranks; // of the destination blocks
   if (copy.isMulticast) {
     ranks = multicastRanks(t, get<std::uint16_t>(t, i.list[kBlocks]));
   } else if (copy.loads) {
@@ -98,7 +98,7 @@ void copyBox(Thread& t, const Inst& i) {
     }
     store(t, Space::Global, *element.global, data);
   }
-  // Of a pair, the block hears whose barrier it is, for whichever of the two the box was.
+  // In a pair, the block that owns the barrier is signaled, regardless of which block gets the box.
   for (const std::uint32_t rank : ranks) {
     const auto hears = copy.isPair ? (rank & ~1u) | (static_cast<std::uint32_t>(barrier >> kRankBit) & 1) : rank;
     bytesCame(t, Space::Cluster, inRank(hears, barrier), bytes * elements.size());
@@ -150,7 +150,7 @@ bool translateTensorCopy(FunctionTranslator& t) {
   return true;
 }
 
-// ---- tensormap.replace. a: the map's address (option: its space); b: the value; imm: which dimension
+// ---- tensormap.replace. a: the map's address (option: its space); b: the value; imm: the dimension
 
 template <typename Change> void changeMap(Thread& t, const Inst& i, Change change) {
   const auto space = static_cast<Space>(i.option);
@@ -167,7 +167,7 @@ template <Mod Field> void replaceField(Thread& t, const Inst& i) {
   const auto d = static_cast<std::size_t>(i.imm);
   changeMap(t, i, [&](TensorMap& map) {
     if constexpr (Field == Mod::GlobalAddress) map.address = value;
-    if constexpr (Field == Mod::Rank) map.rank = static_cast<unsigned>(value & 7) + 1; // it counts from 0
+    if constexpr (Field == Mod::Rank) map.rank = static_cast<unsigned>(value & 7) + 1; // the field is zero-based
     if constexpr (Field == Mod::BoxDim) map.box.at(d) = static_cast<unsigned>(value);
     if constexpr (Field == Mod::GlobalDim) map.size.at(d) = value;
     if constexpr (Field == Mod::GlobalStride) map.stride.at(d) = value;
@@ -213,7 +213,7 @@ bool translateReplace(FunctionTranslator& t) {
   return true;
 }
 
-/// The map goes from shared to global memory. list: the addresses to and from. Of the warp's lanes each copies all of
+/// Copies the map from shared to global memory. list: the addresses to and from. Each lane of the warp copies all of
 /// it.
 void copyMap(Thread& t, const Inst& i) {
   std::array<std::byte, 16> piece;

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-// Tensor memory (tcgen05). Loads, stores and allocations are made by a warp; products, copies and commits by a thread,
-// and are done at once, so that fences and waits have nothing left to do.
+// Tensor memory (tcgen05). Loads, stores and allocations are operations of a warp. Products, copies and commits are
+// operations of a thread; they complete immediately, so fences and waits have nothing to do.
 
 namespace orias::interp {
 
@@ -40,7 +40,8 @@ std::uint32_t tensorAddress(FunctionTranslator& t, unsigned operand) {
 }
 
 // ---- Loads and stores. a: the address; imm: columns from the first half to the second; list: the registers; option:
-// the shape; width: not 0 if registers hold two halves; e, detail: where the reduction of what is loaded goes, if any
+// the shape; width: not 0 if registers hold two halves; e, detail: destination of the reduction of the loaded values,
+// if any
 
 template <bool IsStore> void access(Lanes lanes) {
   for (Thread* t : lanes) {
@@ -108,7 +109,7 @@ bool translateAccess(FunctionTranslator& t, bool isStore) {
   return true;
 }
 
-// ---- Allocation. a, option: where the address goes; b: columns; of dealloc a is the address
+// ---- Allocation. a, option: address for the result; b: columns; for dealloc a is the address
 
 unsigned groupsOf(std::uint32_t columns) {
   if (columns < TensorMemory::kGroupColumns || columns > TensorMemory::kColumns || (columns & (columns - 1)) != 0)
@@ -116,7 +117,7 @@ unsigned groupsOf(std::uint32_t columns) {
   return columns / TensorMemory::kGroupColumns;
 }
 
-/// The first block of a pair to ask gets columns for both; the other finds what it got.
+/// The first block of a pair that requests columns allocates for both; the other one takes its share later.
 std::optional<unsigned> allocatedForPair(Thread& t, unsigned groups) {
   std::vector<Cta>& ctas = t.cta->cluster->ctas;
   const std::size_t other = t.cta->rank ^ 1u;
@@ -197,7 +198,7 @@ std::vector<launch::TensorSide> sidesOf(Thread& t, bool isPair) {
   return {sideOf(t, ctas[first]), sideOf(t, ctas[first + 1])};
 }
 
-/// detail: what is known; list: the slots of the rest, and of the lanes to leave out.
+/// detail: the constant part; list: the slots of the rest, and of the disabled lanes.
 void multiplyTensors(Thread& t, const Inst& i) {
   TensorProduct p = *static_cast<const TensorProduct*>(i.detail);
   p.a = t.r[i.list[0]];
@@ -317,7 +318,7 @@ bool translateShift(FunctionTranslator& t) {
   return true;
 }
 
-/// a, option: the barrier; b: the blocks that have one, if width is not 0.
+/// a, option: the barrier; b: the mask of blocks with a barrier, if width is not 0.
 void commit(Thread& t, const Inst& i) {
   const std::uint64_t barrier = t.r[i.a];
   const auto space = static_cast<Space>(i.option);

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <optional>
 
-// tex, tld4, txq and suq on what a launch describes, by handles in registers.
+// tex, tld4, txq and suq on textures and surfaces of a launch, by handles in registers.
 
 namespace orias::interp {
 
@@ -124,11 +124,12 @@ struct TextureAccess {
   std::span<const std::uint32_t> shifts;   ///< may be empty
   std::span<const std::uint32_t> byX, byY; ///< derivatives; may be empty
   std::span<const std::uint32_t> values;
-  std::span<const std::uint32_t> level, reference; ///< one each, or none; in lists, where constants get their slots
-  bool isFetch = false;                            ///< by integers
-  bool isFilteredByIntegers = false;               ///< that count as floating-point coordinates
+  std::span<const std::uint32_t> level, reference; ///< one each, or none; lists, because constants get their slots
+                                                   /// there
+  bool isFetch = false;                            ///< integer coordinates
+  bool isFilteredByIntegers = false;               ///< integer coordinates are converted to floating point and filtered
   int component = -1;                              ///< of tld4
-  unsigned halves = 0;                             ///< of a result: 0: it is a word
+  unsigned halves = 0;                             ///< of a result; 0: it is a word
 };
 
 const TextureAccess& accessOf(const Inst& i) {
@@ -177,10 +178,10 @@ void readTexture(Thread& t, const Inst& i) {
     t.r[access.values[k]] = access.halves == 0   ? texel[k]
                             : access.halves == 1 ? half(k)
                                                  : half(2 * k) | half(2 * k + 1) << 16;
-  t.r[i.d] = 1; // all texels are in memory
+  t.r[i.d] = 1; // all texels are resident
 }
 
-/// Of other than sizes: the fact that is asked for.
+/// The queried property, unless it is a size.
 std::optional<TextureFact> factAsked(Mod asked) {
   switch (asked) {
   case Mod::ForceUnnormalizedCoords: return TextureFact::ForceUnnormalized;
@@ -208,7 +209,7 @@ void query(Thread& t, const Inst& i) {
   put<std::uint32_t>(t, i.d, sides[asked == Mod::Width ? 0 : asked == Mod::Height ? 1 : 2]);
 }
 
-/// Where samplers are apart, they have these.
+/// In independent texture mode, samplers have these properties.
 bool isOfSampler(const FunctionTranslator& t, Mod asked) {
   return t.module().target.texmodeIndependent &&
          (asked == Mod::AddrMode0 || asked == Mod::AddrMode1 || asked == Mod::AddrMode2 || asked == Mod::FilterMode ||
@@ -234,7 +235,7 @@ bool translateTexture(FunctionTranslator& t) {
   if (!address) return false;
   TextureAccess access;
   access.address = *address;
-  // With a sampler of its own, ptxas filters a texture at integers, too, but for lines, levels and samples (observed).
+  // With a separate sampler, ptxas filters a texture at integers, too, except for lines, levels and samples (observed).
   access.isFilteredByIntegers = address->handle.size() > 1 && f.type(1) == Type::S32 && mipmap != Mod::AtLevel &&
                                 address->shape != TextureShape::Line && address->shape != TextureShape::Samples &&
                                 address->shape != TextureShape::SampleLayers;
@@ -247,7 +248,7 @@ bool translateTexture(FunctionTranslator& t) {
     access.byX = slotsOf(t, t.operand(next++), Type::F32);
     access.byY = slotsOf(t, t.operand(next++), Type::F32);
   }
-  // Offsets come first: a vector, or of a line an operand that is no float.
+  // Offsets come first: a vector, or for a line a single operand that is not a float.
   const TextureShape shape = address->shape;
   const bool isLine = shape == TextureShape::Line || shape == TextureShape::LineLayers;
   for (; next < t.operandCount(); ++next) {

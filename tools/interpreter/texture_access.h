@@ -6,31 +6,31 @@
 #include <optional>
 #include <span>
 
-// What textures and surfaces have in common: a handle and coordinates.
+// Common parts of textures and surfaces: a handle and coordinates.
 
 namespace orias::interp {
 
-/// The shape of the textures and surfaces that an instruction of this form takes; nothing where it names no geometry.
+/// The shape of the textures and surfaces that an instruction of this form accepts; nothing if it has no geometry.
 std::optional<launch::TextureShape> shapeOf(const ptx::Form& form);
 
 /// Inst::detail of both.
 struct TexelAddress {
   launch::TextureShape shape = launch::TextureShape::Plane;
-  std::span<const std::uint32_t> handle; ///< one, or one and the sampler's; in a list, where constants get their slots
-  std::span<const std::uint32_t> coordinates; ///< before them the sample and the layer, if there are any
+  std::span<const std::uint32_t> handle; ///< one, or one and the sampler's; a list, because constants get their slots
+                                         /// there
+  std::span<const std::uint32_t> coordinates; ///< preceded by the sample and the layer, if there are any
 };
 
-/// `[handle, {coordinates}]`; nothing where the handle is not in a register.
+/// `[handle, {coordinates}]`; nothing if the handle is not in a register.
 std::optional<TexelAddress> addressOf(FunctionTranslator& t, const ptx::Operand& operand, ptx::Type coordinateType);
 
-/// The slot of a handle in a register, alone or in brackets.
+/// The slot of a handle in a register, with or without brackets.
 std::optional<std::uint32_t> handleOf(FunctionTranslator& t, const ptx::Operand& operand);
 
 /// The slots of a vector or of a single operand.
 std::span<const std::uint32_t> slotsOf(FunctionTranslator& t, const ptx::Operand& operand, ptx::Type type);
 
-/// What the handle names; the run stops where it names nothing, or something of another shape than the instruction
-/// says.
+/// The object of the handle. The run stops if there is none, or if its shape is not that of the instruction.
 launch::Texels texelsOf(const Thread& t, std::uint32_t handleSlot);
 launch::Texels texelsOf(const Thread& t, const TexelAddress& address);
 
@@ -42,7 +42,7 @@ struct Coordinates {
 };
 Coordinates coordinatesOf(const Thread& t, const TexelAddress& address);
 
-/// Of surfaces.
+/// Translates surface accesses.
 bool translateSurfaceAccess(FunctionTranslator& t, bool isLoad);
 bool translateSurfaceReduction(FunctionTranslator& t);
 

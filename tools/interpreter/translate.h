@@ -7,17 +7,17 @@
 #include <memory>
 #include <unordered_map>
 
-// From ptx::Module to Program. The families (integer.cpp, memory.cpp, …) choose the handlers of their instructions.
+// From ptx::Module to Program. The families (integer.cpp, memory.cpp, …) select the handlers of their instructions.
 
 namespace orias::interp {
 
-/// Translates what the kernel can call. Module variables become allocations of `global`. Instructions that are not
-/// implemented stop the run when they are executed, not here. Throws orias::Error when there is no such kernel.
+/// Translates the kernel and its possible callees. Module variables become allocations of `global`. Instructions that
+/// are not implemented stop the run when they are executed, not here. Throws orias::Error if there is no such kernel.
 std::unique_ptr<Program> translate(const ptx::Module& module, std::string_view kernel, launch::Device& device);
 
 /// The kernel of that name with a body; null when there is none.
 const ptx::Function* kernelNamed(const ptx::Module& module, std::string_view name);
-/// Where its parameters lie.
+/// The locations of its parameters.
 std::vector<launch::ParameterPlace> kernelPlaces(const ptx::Module& module, const ptx::Function& kernel);
 
 class ModuleTranslator;
@@ -29,27 +29,27 @@ struct Address {
   Space space = Space::Generic;
 };
 
-/// Translates the instructions of one function; what the families see of the function.
+/// Translates the instructions of one function. The families use this interface.
 class FunctionTranslator {
  public:
   FunctionTranslator(ModuleTranslator& module, const ptx::Function& function, Code& code);
   void translate();
 
-  // The instruction at hand.
+  // The current instruction.
   const ptx::Form& form() const { return *form_; }
   unsigned operandCount() const { return instruction_->operandCount; }
   const ptx::Operand& operand(unsigned i) const { return operands_[i]; }
   bool isVector(unsigned i) const { return operands_[i].is(ptx::OperandKind::Vector); }
 
-  /// Adds an instruction with the guard of the one at hand.
+  /// Adds an instruction with the guard of the current one.
   Inst& emit(Handler handler);
-  /// The slot of operand `i`, read as `type` (which constants are converted to).
+  /// The slot of operand `i`, read as `type`; constants are converted to that type.
   std::uint32_t use(unsigned i, ptx::Type type) { return useOf(operands_[i], type); }
   std::uint32_t useOf(const ptx::Operand& operand, ptx::Type type);
   /// The slot that operand `i` writes; kSink for `_`.
   std::uint32_t def(unsigned i) { return defOf(operands_[i]); }
   std::uint32_t defOf(const ptx::Operand& operand) const;
-  /// The second slot of `p|q`. Of a single destination the second is kSink.
+  /// The second slot of `p|q`; kSink for a single destination.
   std::uint32_t secondDef(unsigned i) const;
   /// The slots of a vector, of a register declared as a vector, of a scalar; a 128-bit register counts as two.
   std::span<const std::uint32_t> uses(unsigned i, ptx::Type type);
@@ -61,14 +61,14 @@ class FunctionTranslator {
   std::uint32_t constant(std::uint64_t bits);
   std::uint32_t temporary() { return code_.registerSlots++; }
   std::span<const std::uint32_t> list(std::vector<std::uint32_t> slots);
-  /// An object that lives as long as the program.
+  /// Keeps an object for the lifetime of the program.
   template <typename T> T* keep(T value) {
     auto object = std::make_shared<T>(std::move(value));
     code_.details.push_back(object);
     return object.get();
   }
 
-  /// The same for the operands of a call.
+  /// Likewise for the operands of a call.
   CallSite* keepSite(CallSite site) {
     sites_.push_back(keep(std::move(site)));
     return sites_.back();
@@ -79,24 +79,24 @@ class FunctionTranslator {
   const ptx::Instruction& instruction() const { return *instruction_; }
   ModuleTranslator& moduleTranslator() { return module_; }
   Code& code() { return code_; }
-  /// Where a .param or .local variable of this function lies in the local frame.
+  /// The offset of a .param or .local variable of this function in the local frame.
   std::uint64_t frameOffset(ptx::VariableId id);
-  /// Inst::imm of the instruction that was emitted last becomes the index of the label's instruction.
+  /// Sets Inst::imm of the last emitted instruction to the index of the label's instruction.
   void branchTo(ptx::LabelId label) { branches_.push_back({code_.insts.size() - 1, label}); }
   /// A table of labels: filled with indices of instructions.
   void tableOf(std::vector<std::uint32_t>& table, std::span<const std::uint32_t> labels) {
     tables_.push_back({&table, labels});
   }
   std::uint32_t registerSlot(ptx::RegisterId id, ptx::Component part = ptx::Component::None) const;
-  /// How many slots a register takes.
+  /// The number of slots of a register.
   static unsigned slotsOf(const ptx::Register& reg);
   ptx::Type registerType(ptx::RegisterId id) const { return function_.registers[index(id)].type; }
 
-  /// The slot of a variable's address; of a texture or surface of the module, of its handle.
+  /// The slot of a variable's address; for a texture or surface of the module, of its handle.
   std::uint32_t variableAddress(ptx::VariableId id, std::int64_t offset = 0);
 
  private:
-  /// Adds the slots of a register that is named whole; false for any other operand.
+  /// Adds the slots of a whole register; false for any other operand.
   bool addRegister(const ptx::Operand& part, std::vector<std::uint32_t>& slots) const;
   std::span<const ptx::Operand> partsOf(unsigned i) const;
   void translateInstruction(const ptx::Instruction& instruction);
@@ -143,9 +143,9 @@ class ModuleTranslator {
 
   /// The address of a module or function variable in its own space (of .const and .global: in global memory).
   std::uint64_t addressOf(ptx::VariableId id);
-  /// The numbers that stand for functions in code that orias makes, so that memory with pointers can be compared.
+  /// The numbers of functions in orias' code, so that memory with pointers can be compared.
   static std::uint64_t addressOf(ptx::FunctionId id) { return 16 + 16 * std::uint64_t{index(id)}; }
-  /// The code of a function with a body, perhaps not translated yet; null without one.
+  /// The code of a function with a body, possibly not translated yet; null without a body.
   const Code* codeOf(ptx::FunctionId id);
   bool isKernelParam(ptx::VariableId id) const { return kernelParams_.contains(id); }
 
@@ -166,7 +166,7 @@ class ModuleTranslator {
   std::vector<ptx::FunctionId> waiting_;
 };
 
-// The families. Each translates the instruction at hand if it is one of its own, and says whether it was.
+// The families. Each translates the current instruction if it belongs to the family, and returns whether it did.
 bool translateInteger(FunctionTranslator& t);
 bool translateFloat(FunctionTranslator& t);
 bool translateFloatApprox(FunctionTranslator& t);

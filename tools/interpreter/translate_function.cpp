@@ -15,7 +15,7 @@ using ptx::TypeClass;
 
 namespace {
 
-/// Constants are numbered from here until their place behind the registers is known.
+/// Constants are numbered from here until their slots after the registers are known.
 constexpr std::uint32_t kConstantFlag = 1u << 31;
 
 std::uint64_t lowBits(std::uint64_t value, unsigned bits) {
@@ -27,7 +27,7 @@ void invert(Thread& t, const Inst& i) {
   put(t, i.d, !get<bool>(t, i.a));
 }
 
-/// The registers that change while a thread runs: clocks count the instructions of the launch.
+/// Registers that change while a thread runs: clocks count the instructions of the launch.
 void readClock(Thread& t, const Inst& i) {
   ++t.uncounted;
   const std::uint64_t now = t.machine->executed() + 1;
@@ -106,7 +106,7 @@ void FunctionTranslator::translateInstruction(const ptx::Instruction& instructio
 }
 
 void FunctionTranslator::finish() {
-  // Running off the end of a body returns.
+  // Reaching the end of a body returns.
   emit([](Thread& t, const Inst&) {
     ++t.uncounted;
     leave(t);
@@ -184,7 +184,7 @@ std::uint32_t FunctionTranslator::frameAddress(std::uint64_t offset) {
   return it->second;
 }
 
-/// The block's rank comes to it when there is a block.
+/// The block's rank is added when the block is created.
 std::uint32_t FunctionTranslator::sharedAddress(std::uint64_t address) {
   const auto [it, isNew] =
       sharedSlots_.try_emplace(address, kConstantFlag | static_cast<std::uint32_t>(code_.constants.size()));
@@ -372,7 +372,7 @@ Address FunctionTranslator::addressOf(const Operand& o, StateSpace space) {
       o.is(OperandKind::Variable) || (o.is(OperandKind::Address) && o.addressBase() == OperandKind::Variable);
   if (isVariable) {
     at.slot = variableAddress(o.variableId());
-    // A variable is where it was declared, whatever the opcode leaves open.
+    // The space is that of the variable's declaration, even if the opcode has none.
     const ptx::Variable& variable = module().variable(o.variableId());
     switch (variable.space) {
     case StateSpace::Param: at.space = module_.isKernelParam(o.variableId()) ? Space::Param : Space::Local; break;

@@ -17,10 +17,10 @@ std::uint64_t alignOf(const ptx::Variable& variable) {
   return std::max<std::uint64_t>(variable.align, 1);
 }
 
-/// Dynamic shared memory starts at a multiple of this.
+/// Alignment of dynamic shared memory.
 constexpr std::uint64_t kDynamicSharedAlign = 16;
 
-/// What the program gets as the handle: the upper word says what it names.
+/// The handle's value for the program: the upper word tells the kind of object.
 std::uint64_t handleNumber(ptx::Type type, std::uint64_t handle) {
   const std::uint32_t kind = type == ptx::Type::TexRef       ? isa::kTextureHandle
                              : type == ptx::Type::SamplerRef ? isa::kSamplerHandle
@@ -53,7 +53,7 @@ void ModuleTranslator::translate(std::string_view kernelName) {
     const ptx::FunctionId id = waiting_[i];
     FunctionTranslator(*this, module.function(id), *program_.functions.at(id)).translate();
   }
-  // Static variables are known now; extern ones come behind them.
+  // The size of static variables is now known; extern ones follow them.
   const std::uint64_t dynamic = alignUp(program_.staticShared, kDynamicSharedAlign);
   for (const auto& [id, code] : program_.functions)
     for (std::uint64_t& value : code->constants)
@@ -72,7 +72,7 @@ std::vector<launch::ParameterPlace> kernelPlaces(const ptx::Module& module, cons
   std::uint64_t at = 0;
   for (const ptx::Parameter& p : kernel.params) {
     const ptx::Variable& variable = module.variable(p.variable);
-    const bool isHandle = typeClass(variable.type) == ptx::TypeClass::Opaque; // takes no bytes
+    const bool isHandle = typeClass(variable.type) == ptx::TypeClass::Opaque; // occupies no bytes
     if (!isHandle) at = alignUp(at, alignOf(variable));
     const std::uint64_t size = isHandle ? 0 : variable.byteSize();
     places.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(size), isHandle});
@@ -100,7 +100,7 @@ void ModuleTranslator::allocateGlobals() {
     if (v.space != StateSpace::Global && v.space != StateSpace::Const) continue;
     if (v.linkage == ptx::Linkage::Extern || v.incomplete || typeClass(v.type) == ptx::TypeClass::Opaque) continue;
     std::string name(module.text(v.name));
-    // Variables of functions may share a name; the first has it for itself.
+    // Variables of functions may share a name; the first keeps the name.
     const std::string longName = fmt::format("{}@{}", name, i);
     const launch::Allocation* ofParent = device_.level == 0 ? nullptr : global_.find(longName);
     if (device_.level != 0 && !ofParent) ofParent = global_.find(name);
@@ -121,7 +121,7 @@ void ModuleTranslator::initialise() {
     if (it == addresses_.end() || !v.hasInitializer) continue;
     std::byte* bytes = global_.at(it->second, v.byteSize());
     ORIAS_CHECK(bytes || v.byteSize() == 0);
-    const bool isChild = device_.level != 0; // what the variables hold by now is the parent's
+    const bool isChild = device_.level != 0; // the variables already hold the values of the parent grid
     for (std::size_t k = 0; k < v.init.size() && !isChild; ++k)
       bytes[k] = std::byte{v.init[k]};
     for (const ptx::InitAddress& address : v.initAddresses) {
@@ -131,7 +131,7 @@ void ModuleTranslator::initialise() {
         value = addressOf(address.function);
       } else if (const ptx::Variable& target = module.variable(address.variable);
                  typeClass(target.type) == ptx::TypeClass::Opaque) {
-        // Launches need not have what no code names.
+        // A launch need not have objects that no code uses.
         value = handleNumber(target.type, device_.findHandle(module.text(target.name)).value_or(0));
       } else {
         value = addressOf(address.variable);
@@ -163,10 +163,10 @@ std::uint64_t ModuleTranslator::addressOf(ptx::VariableId id) {
   if (const auto it = kernelParams_.find(id); it != kernelParams_.end()) return it->second;
   if (const auto it = addresses_.find(id); it != addresses_.end()) return it->second;
   const ptx::Variable& v = module.variable(id);
-  // Of a texture or surface the handle; the launch passes it, or has one of that name.
+  // For a texture or surface the handle: from an argument of the launch, or by name.
   if (const auto it = handles_.find(id); it != handles_.end()) return it->second;
   if (typeClass(v.type) == ptx::TypeClass::Opaque) return handleNumber(v.type, device_.handleOf(module.text(v.name)));
-  std::uint64_t at = 0; // what is not defined here has no address: using it faults
+  std::uint64_t at = 0; // undefined variables have no address: their use faults
   if (v.space == StateSpace::Shared) {
     if (v.linkage == ptx::Linkage::Extern) {
       at = kExternShared;

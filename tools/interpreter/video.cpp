@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-// Video instructions: an operation on parts of words, then a second one with c, or c's other parts around the result;
-// and the same on two halves or four bytes at once.
+// Video instructions: an operation on parts of words, then a second one with c, or the insertion of the result into c;
+// also the same on two halves or four bytes at once.
 
 namespace orias::interp {
 
@@ -22,7 +22,7 @@ __extension__ using Wide = __int128;
 
 enum class Action : std::uint8_t { Add, Sub, Average, Difference, Min, Max, Shl, Shr, Compare };
 
-/// Some bits of a word.
+/// A range of bits of a word.
 struct Part {
   std::uint8_t position = 0, width = 32;
 
@@ -40,7 +40,7 @@ struct Part {
   std::uint64_t mask() const { return (std::uint64_t{1} << width) - 1; }
 };
 
-/// Inst::detail. Lane k takes parts `a[k]` and `b[k]` of the 64 bits {b, a} (scalar ones: of a, of b).
+/// Inst::detail. Lane k takes parts `a[k]` and `b[k]` of the 64 bits {b, a} (in scalar instructions: of a, and of b).
 struct Video {
   Action action = Action::Add;
   Mod compare = Mod::None, second = Mod::None;
@@ -48,9 +48,9 @@ struct Video {
   bool saturates = false, wraps = false;
   unsigned lanes = 1, bits = 32;
   Part a, b, d;                                 ///< scalar
-  bool merges = false;                          ///< scalar: c's bits around the result
-  std::array<std::uint8_t, 4> laneA{}, laneB{}; ///< SIMD: which parts
-  std::uint8_t mask = 0;                        ///< SIMD: lanes that are written, or added up
+  bool merges = false;                          ///< scalar: the result is inserted into c
+  std::array<std::uint8_t, 4> laneA{}, laneB{}; ///< SIMD: the selected parts
+  std::uint8_t mask = 0;                        ///< SIMD: lanes that are written, or summed
 
   // vmad
   bool negatesProduct = false, negatesC = false, plusOne = false;
@@ -101,7 +101,7 @@ void scalar(Thread& t, const Inst& i) {
   auto result = v.saturates ? clamp(exact, v.d.width, v.isSignedD) : static_cast<std::int64_t>(exact);
   const auto c = get<std::uint32_t>(t, i.c);
   if (v.merges) return put<std::uint32_t>(t, i.d, v.d.put(result, c));
-  // The second operation is one of the destination's type.
+  // The second operation has the type of the destination.
   const std::int64_t word = Part{}.of(static_cast<std::uint32_t>(result), v.isSignedD),
                      other = Part{}.of(c, v.isSignedD);
   switch (v.second) {
@@ -133,7 +133,7 @@ void parallel(Thread& t, const Inst& i) {
   put<std::uint32_t>(t, i.d, result);
 }
 
-/// vmad: c has the sign of the product, the result that of both.
+/// vmad: c has the signedness of the product, the result that of both.
 void multiplyAdd(Thread& t, const Inst& i) {
   const Video& v = videoOf(i);
   const bool isSignedProduct = v.isSignedA || v.isSignedB || v.negatesProduct;
@@ -182,7 +182,7 @@ std::optional<Named> nameOf(Op op) {
   }
 }
 
-/// `.b2`, `.h1`; the whole word without one.
+/// `.b2`, `.h1`; without a selector the whole word.
 Part partOf(const Operand& operand) {
   if (!operand.is(ptx::OperandKind::Register)) return {};
   const Component c = operand.component();
@@ -198,7 +198,7 @@ std::vector<unsigned> digitsOf(const Operand& operand, unsigned lanes) {
   const Component c = operand.component();
   if (c == Component::None) return {};
   if (c != Component::Bytes && c != Component::Halves) return {partOf(operand).position / (32 / lanes)};
-  // Leading zeros are not kept, so a mask has as many digits as its highest lane at most.
+  // Leading zeros are not kept, so a mask has at most as many digits as its highest lane.
   std::vector<unsigned> digits;
   for (std::uint32_t rest = operand.selection(); rest != 0 || digits.size() < 2; rest >>= 4)
     digits.insert(digits.begin(), rest & 15);
@@ -214,7 +214,7 @@ void selectLanes(std::array<std::uint8_t, 4>& lanes, const Operand& operand, uns
     lanes[k] = static_cast<std::uint8_t>(isGiven ? digits[count - 1 - k] : first + k);
 }
 
-/// The slot of a source, whole; its parts are picked by the handlers.
+/// The slot of the whole source; the handlers extract its parts.
 std::uint32_t wholeSlot(FunctionTranslator& t, unsigned operand, Type type) {
   const Operand& o = t.operand(operand);
   return o.is(ptx::OperandKind::Register) ? t.registerSlot(o.registerId()) : t.use(operand, type);
@@ -226,7 +226,7 @@ bool translateVideo(FunctionTranslator& t) {
   const Form& f = t.form();
   const auto named = nameOf(f.op);
   if (!named) return false;
-  // vset has no type of the result, which is unsigned.
+  // vset has no result type; its result is unsigned.
   const bool isComparison = named->action == Action::Compare;
   const Type typeD = isComparison ? Type::U32 : f.type(0);
   const Type typeA = f.type(isComparison ? 0 : 1), typeB = f.type(isComparison ? 1 : 2);

@@ -19,7 +19,7 @@ using ptx::Type;
 
 using U32 = std::uint32_t;
 
-/// c: the mask; without one (forms from before sm_70) whoever comes here at the same time.
+/// c: the mask; without one (forms from before sm_70) the lanes that arrive at the same time.
 template <bool HasMask> void meet(Thread& t, const Inst& i) {
   if (HasMask)
     meetLanes(t, i, get<U32>(t, i.list[0]));
@@ -27,7 +27,7 @@ template <bool HasMask> void meet(Thread& t, const Inst& i) {
     gatherLanes(t, i);
 }
 
-/// For every lane that takes part.
+/// For every participating lane.
 template <typename F> void forLanes(Lanes lanes, F f) {
   for (Thread* t : lanes)
     if (t) f(*t, *t->inst);
@@ -41,7 +41,7 @@ U32 membersOf(Lanes lanes) {
 
 // ---- shfl: a = value, b = lane or distance, c = clamp and segment mask
 
-/// The lane that a lane reads, and whether it is in range (then the predicate is true); the manual's formulas.
+/// The lane that a lane reads, and whether it is in range (the predicate is then true); the manual's formulas.
 template <Mod Mode> bool source(U32 lane, U32 b, U32 c, U32& from) {
   b &= 31;
   const U32 clamp = c & 31;
@@ -72,7 +72,8 @@ template <Mod Mode> bool source(U32 lane, U32 b, U32 c, U32& from) {
   return inRange;
 }
 
-/// A lane that takes no part is read as the reading lane itself (undefined in the manual; memcheck tells).
+/// If the source lane does not participate, the lane reads its own value (undefined in the manual; memcheck reports
+/// it).
 template <Mod Mode> void shfl(Lanes lanes) {
   std::array<U32, 32> values{};
   std::array<bool, 32> inRange{};

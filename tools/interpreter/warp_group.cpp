@@ -2,8 +2,8 @@
 #include "tools/interpreter/product.h"
 #include "tools/launch/matrix_descriptor.h"
 
-// wgmma: products of a warp group, whose warps have 16 rows each. A product is done at once, so that fences, groups and
-// waits have nothing left to do; its sum is that of mma.
+// wgmma: products of a warp group, whose warps have 16 rows each. A product completes immediately, so fences, groups
+// and waits have nothing to do. Its sum is computed as for mma.
 
 namespace orias::interp {
 
@@ -17,8 +17,8 @@ using ptx::OperandKind;
 using ptx::Slot;
 using ptx::Type;
 
-constexpr unsigned kRows = 16; ///< of a warp
-constexpr unsigned kWarps = 4; ///< of a group
+constexpr unsigned kRows = 16; ///< per warp
+constexpr unsigned kWarps = 4; ///< per group
 
 /// Inst::detail; Inst::a and b hold the descriptors, Inst::c whether D is added.
 struct GroupProduct {
@@ -30,7 +30,7 @@ const GroupProduct& groupOf(const Thread& t) {
   return *static_cast<const GroupProduct*>(t.inst->detail);
 }
 
-/// Elements of a matrix in memory, in rows of `depth`: row `first` and those behind it.
+/// Elements of a matrix in memory, in rows of `depth`, from row `first` on.
 Matrix loadMatrix(Thread& t, std::uint64_t descriptor, unsigned first, unsigned rows, unsigned depth, unsigned bits,
                   bool isTransposed) {
   const MatrixDescriptor d(descriptor);
@@ -72,7 +72,7 @@ bool translateProduct(FunctionTranslator& t) {
   const Form& f = t.form();
   const Type d = f.type(0), a = f.type(1), b = f.type(2);
   if (!isMultiplied(a) || !isMultiplied(b)) return false;
-  const unsigned scaleD = f.get(Slot::Sparsity) == Mod::None ? 3 : 5; // the operand behind the matrices
+  const unsigned scaleD = f.get(Slot::Sparsity) == Mod::None ? 3 : 5; // index of the operand after the matrices
   const auto number = [&](unsigned k) { return scaleD + k < t.operandCount() ? t.operand(scaleD + k).intValue() : 0; };
   GroupProduct group;
   group.aIsInMemory = !t.operand(1).is(OperandKind::Vector);
@@ -86,7 +86,7 @@ bool translateProduct(FunctionTranslator& t) {
   const auto part = [&](unsigned i, Part which, Type type, bool isResult) {
     Fragment fragment = fragmentOperand(t, i, which, type, isResult);
     fragment.shape.m = kRows;
-    fragment.isWmma = false; // lies as that of mma does
+    fragment.isWmma = false; // has the layout of mma
     return fragment;
   };
   p.d = p.c = part(0, Part::C, d, true);

@@ -8,8 +8,8 @@ std::vector<AlignedPair> align(std::span<const std::string> left, std::span<cons
                                std::size_t most) {
   const auto n = static_cast<std::ptrdiff_t>(left.size()), m = static_cast<std::ptrdiff_t>(right.size());
   const auto bound = static_cast<std::ptrdiff_t>(std::min(left.size() + right.size(), most));
-  // furthest[k]: how far in `left` the best way on diagonal k = x - y has come. One state is kept for each number of
-  // differences, to walk back.
+  // furthest[k]: the furthest x reached in `left` on diagonal k = x - y. The state for each number of differences is
+  // kept for the backtrace.
   std::vector<std::ptrdiff_t> furthest(2 * static_cast<std::size_t>(bound) + 3, 0);
   const auto at = [&](std::ptrdiff_t k) { return static_cast<std::size_t>(k + bound + 1); };
   std::vector<std::vector<std::ptrdiff_t>> states;
@@ -30,7 +30,7 @@ std::vector<AlignedPair> align(std::span<const std::string> left, std::span<cons
     }
   }
   std::vector<AlignedPair> pairs;
-  if (!isFound) { // what is behind the furthest point that was reached stands apart
+  if (!isFound) { // the rest after the furthest point is not aligned
     x = y = -1;
     for (std::ptrdiff_t k = -bound; k <= bound; k += 2) {
       const std::ptrdiff_t reached = furthest[at(k)];

@@ -70,7 +70,7 @@ double secondsOf(const std::string& text) {
   return number * factor;
 }
 
-/// The words of an option that is a command line: "-O3 --knob X=1".
+/// The words of an option whose value is a command line: "-O3 --knob X=1".
 Words wordsOf(const po::variables_map& values, const char* option) {
   return values.count(option) != 0 ? po::split_unix(values[option].as<std::string>()) : Words{};
 }

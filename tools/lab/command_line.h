@@ -11,7 +11,7 @@
 
 namespace orias::lab {
 
-/// What the user asked for.
+/// The parsed command line.
 struct CommandLine {
   enum class Command : std::uint8_t {
     Help,
@@ -32,7 +32,7 @@ struct CommandLine {
   std::string input; ///< plan, launch file, SQL, folder or job
   std::string storePath;
   std::string output = "-";
-  unsigned atOnce = 0; ///< 0: one for each core
+  unsigned atOnce = 0; ///< 0: one per core
   TableFormat format = TableFormat::Text;
   Engine engine = Engine::Ninja;
   DiffOptions diff;

@@ -24,7 +24,7 @@ namespace orias::lab {
 
 namespace {
 
-constexpr std::size_t kColumn = 58; ///< characters of a side
+constexpr std::size_t kColumn = 58; ///< characters per side
 
 bool isPtx(const DiffSide& side) {
   return side.file.ends_with(".ptx");
@@ -48,7 +48,7 @@ struct Dump {
   std::string phase, function, text;
 };
 
-/// What the code looks like after each phase.
+/// The code after each phase.
 std::vector<Dump> dumpsOf(const std::string& dumped) {
   constexpr std::string_view kHead = "// after ";
   std::vector<Dump> dumps;
@@ -104,7 +104,7 @@ Listings listingsOf(std::span<const std::byte> cubin) {
   return listings;
 }
 
-/// The instruction without the numbers of its registers and labels, and the line that it comes from.
+/// The instruction without the numbers of its registers and labels, and its source line.
 std::string keyOf(const encoder::ListingRow& row) {
   std::string key;
   const std::string& text = row.text;
@@ -170,7 +170,7 @@ std::string sideBySide(const encoder::FunctionListing& left, const encoder::Func
   return out;
 }
 
-/// "74 ConvertToUniformReg", or empty if the phases give the same all the way.
+/// "74 ConvertToUniformReg", or empty if all phases give the same code.
 std::string firstDifference(const std::vector<Dump>& left, const std::vector<Dump>& right,
                             const std::string& function) {
   const auto of = [&](const std::vector<Dump>& all) {

@@ -5,8 +5,8 @@
 
 namespace orias::lab {
 
-/// One side of a comparison: a cubin, or PTX with the options that make one. Options that begin with "ptxas" are
-/// ptxas'.
+/// One side of a comparison: a cubin, or PTX with the options to compile it. Options that begin with "ptxas" are for
+/// ptxas.
 struct DiffSide {
   std::string file;
   std::vector<std::string> options;
@@ -15,12 +15,12 @@ struct DiffSide {
 struct DiffOptions {
   DiffSide left, right;
   std::string chip;   ///< for PTX
-  std::string kernel; ///< only this one; empty: all
+  std::string kernel; ///< only this kernel; empty: all
 };
 
-/// Two versions of the same kernels, as text: figures, counts of instructions by mnemonic, the instructions side by
-/// side, and, if orias makes both from PTX, the first phase after which they differ. Instructions are aligned by what
-/// they do and by the line of the PTX that they come from, whatever their registers. Throws orias::Error.
+/// Compares two versions of the same kernels, as text: figures, counts of instructions by mnemonic, the instructions
+/// side by side, and, if orias compiles both from PTX, the first phase after which they differ. Instructions are
+/// aligned by operation and PTX line, regardless of their registers. Throws orias::Error.
 std::string diff(const DiffOptions& options);
 
 } // namespace orias::lab

@@ -25,7 +25,7 @@ namespace {
 constexpr std::string_view kProgram = "orias-lab";
 constexpr std::string_view kFaultNote = "internal error of orias-lab; please report it with the plan and its inputs";
 
-/// How far a sweep is, once a second: in place on a terminal.
+/// Shows the progress of a sweep, once a second: in place on a terminal.
 class ProgressLine {
  public:
   void tell(const SweepProgress& progress) {

@@ -22,7 +22,7 @@ using nlohmann::json;
 
 namespace {
 
-/// Parts with their lengths in front, so that no two lists give the same text.
+/// Appends a part with its length first, so that different lists give different texts.
 void append(std::string& to, std::string_view part) {
   to += fmt::format("{}:{}", part.size(), part);
 }
@@ -33,7 +33,7 @@ void append(std::string& to, const std::vector<std::string>& parts) {
     append(to, part);
 }
 
-/// The linker's build ID of this program, which is a hash of its contents; empty if it was linked without.
+/// The linker's build ID of this program, a hash of its contents; empty if it was linked without.
 std::string buildId() {
   std::string id;
   const auto visit = [](dl_phdr_info* object, std::size_t, void* result) {

@@ -18,11 +18,11 @@ using nlohmann::json;
 
 namespace {
 
-constexpr unsigned kMegabytesOfParent = 256; ///< for the process that watches the job
-constexpr std::size_t kMostTasks = 1000;     ///< of a job array: Slurm takes 1,000 unless MaxArraySize says otherwise
+constexpr unsigned kMegabytesOfParent = 256; ///< for the process that monitors the job
+constexpr std::size_t kMostTasks = 1000;     ///< of a job array: Slurm's limit is 1,000 unless MaxArraySize is set
 
-/// Each task of the job array does a share of the lines of `list`; Slurm's own limits are a little above ours, which
-/// leave a result.
+/// Each task of the job array processes a share of the lines of `list`. Slurm's own limits are slightly above ours,
+/// because exceeding ours still gives a result.
 std::string slurmScript(const Plan& plan, const std::string& program, std::size_t jobs) {
   const std::size_t tasks = std::min(jobs, kMostTasks), most = (jobs + tasks - 1) / tasks;
   return fmt::format(R"sh(#!/bin/sh

@@ -10,27 +10,27 @@
 
 namespace orias::lab {
 
-/// What runs the jobs of a folder.
+/// The system that runs the jobs of a folder.
 enum class Engine : std::uint8_t { Ninja, Slurm };
 
-/// Writes a plan's jobs to a folder, for a program that spreads work over machines which share the folder:
-/// `jobs/ID.json`, `plan.json` with the jobs in their order, and `build.ninja`, or `jobs.sh` (a job array) with
-/// `submit.sh`, which also submits the merge. Results go to `results/ID.json`. Inputs are named by absolute paths.
-/// `program` is the path of orias-lab on the machines. Returns how many jobs there are. Throws orias::Error.
+/// Writes a plan's jobs to a folder, for a program that distributes work over machines which share the folder:
+/// `jobs/ID.json`, `plan.json` with the jobs in order, and `build.ninja`, or `jobs.sh` (a job array) with `submit.sh`,
+/// which also submits the merge. Results are written to `results/ID.json`. Inputs have absolute paths. `program` is the
+/// path of orias-lab on the machines. Returns the number of jobs. Throws orias::Error.
 std::size_t writeJobFiles(const Plan& plan, const std::string& folder, Engine engine, const std::string& program);
 
-/// Does the job in a file, in a process of its own, and writes the result whole. A result that is there stays.
+/// Executes the job of a file in a separate process, and writes the result atomically. An existing result is kept.
 void doJobFile(const std::string& program, const std::string& jobFile, const std::string& resultFile);
 
-/// What a merge found.
+/// The outcome of a merge.
 struct Merged {
   std::size_t added = 0; ///< results that the store did not have
-  std::size_t known = 0; ///< that it had
+  std::size_t known = 0; ///< results that were already in the store
   std::vector<std::string>
-      missing; ///< jobs without a result, with the reason if a file is there: "ID", "ID: not readable"
+      missing; ///< jobs without a result, with the reason if a file exists: "ID", "ID: not readable"
 };
 
-/// Puts the results of a folder into a store. May be done again, at any time, while jobs still run.
+/// Merges the results of a folder into a store. It may be repeated at any time, while jobs still run.
 Merged mergeResults(const std::string& folder, Store& store);
 
 } // namespace orias::lab

@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMostMessage = 2000;
 } // namespace
 
-/// A job under way: its process, and what it has said so far.
+/// A running job: its process, and its output so far.
 struct JobProcesses::Process {
   pid_t pid = -1;
   int output = -1;
@@ -42,7 +42,7 @@ struct JobProcesses::Process {
     if (output >= 0) close(output);
   }
 
-  /// What became of it, once it has closed its output.
+  /// The result, once the process has closed its output.
   Measurement result() {
     int status = 0;
     waitpid(pid, &status, 0);
@@ -91,7 +91,7 @@ void JobProcesses::start(std::size_t number, const Job& job, const Done& done) {
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); // so that ptxas ends with the job
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); // so that ptxas is killed together with the job
   std::string command = "run-job";
   char* const arguments[] = {program_.data(), command.data(), nullptr};
   const int failure = posix_spawn(&process->pid, program_.c_str(), &actions, &attributes, arguments, environ);
@@ -106,7 +106,7 @@ void JobProcesses::start(std::size_t number, const Job& job, const Done& done) {
   const rlim_t bytes = rlim_t{job.limits.megabytes} << 20;
   const rlimit memory{bytes, bytes};
   prlimit(process->pid, RLIMIT_AS, &memory, nullptr);
-  // A job is shorter than a pipe is long, so this does not wait. If the process is gone, its status tells.
+  // A job fits in the pipe buffer, so this does not block. If the process has died, its status tells.
   const std::string text = writeJob(job);
   [[maybe_unused]] const ssize_t written = write(in[1], text.data(), text.size());
   close(in[1]);

@@ -80,7 +80,7 @@ Assembled assembleWithPtxas(const Job& job, const std::string& ptx, Measurement&
   return {{}, std::move(compiled.cubin)};
 }
 
-/// Equal for cubins that run alike. Notes and debug information do not count.
+/// A hash that is equal for cubins that behave the same. Notes and debug information are excluded.
 std::string codeHash(std::span<const std::byte> cubin) {
   std::string all;
   const auto add = [&](std::span<const std::byte> bytes) {

@@ -11,7 +11,7 @@
 
 namespace orias::lab {
 
-/// What a compiled kernel or function needs.
+/// The resources of a compiled kernel or function.
 struct FunctionFigures {
   std::string name;
   bool isKernel = true;
@@ -22,43 +22,43 @@ struct FunctionFigures {
   std::uint64_t codeBytes = 0;
   std::uint64_t sharedBytes = 0;
   std::uint64_t frameBytes = 0;
-  unsigned spillBytes = 0; ///< of spill stores and loads; 0 with ptxas, whose cubins do not tell
+  unsigned spillBytes = 0; ///< of spill stores and loads; 0 with ptxas, whose cubins do not record it
 };
 
 enum class State : std::uint8_t {
   Done,
-  Refused,   ///< errors in the input, or options that make no sense
-  Wrong,     ///< the launch leaves other memory than the PTX interpreter
+  Refused,   ///< errors in the input, or invalid options
+  Wrong,     ///< memory differs from that of the PTX interpreter after the launch
   NotRun,    ///< compiled, but the launch did not complete
-  OutOfTime, ///< more seconds than the limit
+  OutOfTime, ///< exceeded the time limit
   OutOfMemory,
   Fault ///< of the program itself
 };
 std::string_view stateName(State state);
 State parseState(std::string_view name);
 
-/// What became of a job.
+/// The outcome of a job.
 struct Measurement {
   State state = State::Fault;
   std::string message;             ///< empty if State::Done
   double cpuSeconds = 0;           ///< processor time of the compilation
-  std::uint64_t peakKilobytes = 0; ///< memory of the process when it had compiled; with ptxas: of ptxas
+  std::uint64_t peakKilobytes = 0; ///< peak memory of the process after compiling; with ptxas: of ptxas
   std::vector<FunctionFigures> functions;
-  std::string code; ///< hash of the machine code and of what it needs; empty if there is none
+  std::string code; ///< hash of the machine code and its resources; empty if there is none
   // Of the launch; 0 without one.
   double executed = 0;                      ///< warp instructions
   double cycles = 0, fullMachineCycles = 0; ///< estimates (tools/emulator/README.md)
   double residentWarps = 0;
 };
 
-/// Does the job in this process.
+/// Executes the job in this process.
 Measurement measure(const Job& job);
 
-/// Runs the job's launch out of a cubin, compares what it leaves with what the PTX leaves in the interpreter, and puts
-/// the figures of the run into `found`. Throws orias::Error for launch files that cannot be read.
+/// Runs the job's launch with a cubin, compares the resulting memory with that of the PTX interpreter, and stores the
+/// figures of the run in `found`. Throws orias::Error for launch files that cannot be read.
 void measureLaunch(const Job& job, std::string_view ptx, std::span<const std::byte> cubin, Measurement& found);
 
-/// As JSON, from the process that does the job to the one that keeps the results.
+/// As JSON, from the process that executes the job to the one that stores the results.
 std::string writeMeasurement(const Measurement& measurement);
 Measurement parseMeasurement(std::string_view json);
 

@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::uint64_t kMostCombinations = 1'000'000;
 
-/// The files that a pattern names, by name.
+/// The files that match a pattern, sorted by name.
 std::vector<std::string> filesOf(const JsonNode& node, const fs::path& folder) {
   const std::string pattern = (folder / node.text()).string();
   glob_t found{};
@@ -56,7 +56,7 @@ std::string valueText(const JsonNode& node) {
   node.fail("expected a number, true, false or a string");
 }
 
-/// "NAME=VALUE"; fails for a knob that does not exist, or a value that it does not take.
+/// "NAME=VALUE"; fails for a knob that does not exist, or an invalid value.
 std::string setting(const JsonNode& at, const std::string& name, const std::string& value) {
   try {
     phases::Knobs().set(name, value);
@@ -66,7 +66,7 @@ std::string setting(const JsonNode& at, const std::string& name, const std::stri
   return name + "=" + value;
 }
 
-/// A file's one name, so that a sweep has the same table wherever its jobs run.
+/// The canonical name of a file, so that a sweep has the same table on every machine.
 std::string plainPath(const std::string& file) {
   return fs::absolute(file).lexically_normal().string();
 }
@@ -141,7 +141,7 @@ std::vector<std::string> optionalPhases() {
   return all;
 }
 
-/// The phases of "without": those that are named by number, or all that can be disabled.
+/// The phases of "without": those given by number, or all that can be disabled.
 std::vector<std::string> phasesOf(const JsonNode& node) {
   const std::vector<std::string> all = optionalPhases();
   if (!node.isArray()) return node.boolean() ? all : std::vector<std::string>{};
@@ -152,7 +152,7 @@ std::vector<std::string> phasesOf(const JsonNode& node) {
   return named;
 }
 
-/// The pairs of "orders"; fails for phases that cannot change places.
+/// The pairs of "orders"; fails for phases that cannot be exchanged.
 std::vector<std::pair<std::string, std::string>> pairsOf(const JsonNode& node) {
   std::vector<std::pair<std::string, std::string>> pairs;
   for (std::size_t i = 0; i < node.size(); ++i) {

@@ -21,9 +21,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view kSeed = "{seed}";
-// The end of what a run prints is kept: it says what failed.
+// The end of the output of a run is kept, because it has the failure.
 constexpr std::size_t kMostMessage = 4000;
-// What timeout(1) ends with when the time was over.
+// Exit status of timeout(1) after the time limit.
 constexpr int kTimeoutStatus = 124;
 
 std::string withSeed(std::string command, std::uint64_t seed) {
@@ -59,7 +59,7 @@ SoakRun runOnce(const SoakOptions& options, std::uint64_t seed) {
   else if (status != 0)
     run.state = "failed";
   else
-    run.message.clear(); // of interest only where something failed
+    run.message.clear(); // needed only after a failure
   run.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   return run;
 }
@@ -75,7 +75,7 @@ Soaked soak(const SoakOptions& options, Store& store) {
 
   Soaked all;
   all.known = known.size();
-  std::mutex mutex; // of all below
+  std::mutex mutex; // guards everything below
   std::uint64_t next = options.firstSeed;
   std::size_t started = 0;
   std::exception_ptr fault;

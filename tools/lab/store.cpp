@@ -13,7 +13,7 @@ namespace orias::lab {
 namespace {
 
 constexpr int kSchemaVersion = 2;
-constexpr int kWithoutOrders = 1; ///< the schema before that
+constexpr int kWithoutOrders = 1; ///< the previous schema version
 constexpr int kBusyMilliseconds = 60'000;
 
 constexpr const char* kSchema = R"(
@@ -62,7 +62,7 @@ ALTER TABLE jobs ADD COLUMN swapped TEXT NOT NULL DEFAULT '';
 ALTER TABLE jobs ADD COLUMN code TEXT NOT NULL DEFAULT '';
 )";
 
-// Came after the first stores: an older one gets it when it is opened to be written.
+// This table was added later: an older store gets it when it is opened for writing.
 constexpr const char* kSoakTable = R"(
 CREATE TABLE IF NOT EXISTS soak (
   command TEXT NOT NULL,
@@ -112,7 +112,7 @@ class Store::Statement {
     return *this;
   }
 
-  /// False behind the last row.
+  /// False after the last row.
   bool step() {
     const int status = sqlite3_step(statement_);
     if (status != SQLITE_ROW && status != SQLITE_DONE) fail();

@@ -19,12 +19,12 @@ namespace orias::lab {
 struct SoakRun {
   std::uint64_t seed = 0;
   std::string state;   ///< `done`, `failed` or `out of time`
-  double seconds = 0;  ///< of the clock
-  std::string message; ///< the end of what a run that failed has printed
+  double seconds = 0;  ///< wall-clock time
+  std::string message; ///< the end of the output of a failed run
 };
 
-/// The results, in one SQLite file; README.md has the schema. Each result is there whole or not at all, so that a sweep
-/// that is killed goes on where it stopped. Methods throw orias::Error with SQLite's message.
+/// The results, in one SQLite file; README.md has the schema. Each result is written atomically, so an interrupted
+/// sweep continues where it stopped. Methods throw orias::Error with SQLite's message.
 class Store {
  public:
   /// Opens or creates a store. A read-only store must exist.
@@ -37,17 +37,17 @@ class Store {
   /// The result of a job, by jobId(); nothing if it is not done yet.
   std::optional<Measurement> find(const std::string& id);
   void add(const std::string& id, const Job& job, std::string_view version, const Measurement& found);
-  /// Does what changes the store as one transaction: all of it or, if it throws, nothing. Transactions may nest. The
-  /// disk is waited for once, which takes longer than everything else when many results are added.
+  /// Executes `changes` as one transaction, which is rolled back if it throws. Transactions may nest. The disk is
+  /// synchronized once; this dominates the time when many results are added.
   void together(const std::function<void()>& changes);
-  /// Says that a plan has asked for these jobs, in this order; replaces what it asked for before.
+  /// Records that a plan consists of these jobs, in this order; replaces its earlier jobs.
   void setPlan(const std::string& plan, std::span<const std::string> ids);
 
   void addSoakRun(const std::string& command, const SoakRun& run);
   /// The seeds that a command was run with.
   std::set<std::uint64_t> soakedSeeds(const std::string& command);
 
-  /// The rows of a query: texts, and nothing for NULL. The query may not change the store.
+  /// The rows of a query: texts, or nothing for NULL. The query must not change the store.
   struct Table {
     std::vector<std::string> columns;
     std::vector<std::vector<std::optional<std::string>>> rows;

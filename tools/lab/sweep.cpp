@@ -36,10 +36,10 @@ SweepProgress sweep(const Plan& plan, Store& store, const SweepOptions& options)
   const std::vector<Job> jobs = expand(plan);
   const Versions versions(jobs);
   std::vector<std::string> ids;
-  std::map<std::string, std::size_t> waiting; // the first job of each id that has no result
+  std::map<std::string, std::size_t> waiting; // the first job of each id without a result
   SweepProgress progress;
   progress.all = jobs.size();
-  std::vector<std::size_t> jobsOf(jobs.size(), 0); // how many jobs have the result of this one
+  std::vector<std::size_t> jobsOf(jobs.size(), 0); // number of jobs that share the result of this one
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     ids.push_back(jobId(jobs[i], versions.of(jobs[i])));
     if (const auto known = store.find(ids[i])) {

@@ -8,22 +8,22 @@
 
 namespace orias::lab {
 
-/// How far a sweep is.
+/// The progress of a sweep.
 struct SweepProgress {
-  std::size_t done = 0, all = 0; ///< jobs; those of earlier runs are done
+  std::size_t done = 0, all = 0; ///< jobs; those of earlier runs count as done
   std::size_t failed = 0;
   double secondsLeft = 0; ///< estimated from the jobs of this run
 };
 
 struct SweepOptions {
-  std::string program; ///< what does jobs, see JobProcesses
+  std::string program; ///< executes jobs, see JobProcesses
   unsigned atOnce = 1;
-  std::string failureFolder; ///< where failed jobs are kept
+  std::string failureFolder; ///< folder for failed jobs
   std::function<void(const SweepProgress&)> progress;
 };
 
-/// Does the jobs of a plan that the store does not have. Returns how far it came: `done` is `all`. What fails is kept
-/// in the store with its message, and in a folder of its own with its inputs and its command line.
+/// Executes the jobs of a plan that are not in the store. Returns the progress: `done` equals `all`. Failures are kept
+/// in the store with their message, and in a folder each with inputs and command line.
 SweepProgress sweep(const Plan& plan, Store& store, const SweepOptions& options);
 
 } // namespace orias::lab

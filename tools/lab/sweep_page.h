@@ -6,8 +6,8 @@
 
 namespace orias::lab {
 
-/// The results of a store for people: a page with tables, plots and the effect of each setting (docs/report.md). `name`
-/// is what it is called. With `asJson` the document that the page shows (tools/report/sweep.schema.json).
+/// The results of a store as a page for users: tables, plots and the effect of each setting (docs/report.md). `name` is
+/// the title. With `asJson` the document that the page shows (tools/report/sweep.schema.json).
 std::string sweepPage(Store& store, const std::string& name, bool asJson = false);
 
 } // namespace orias::lab

@@ -18,14 +18,15 @@ namespace {
 
 constexpr std::size_t kPopulation = 32; ///< random settings at the start
 constexpr unsigned kMostChanges = 6;    ///< knobs that a random setting changes
-constexpr std::size_t kSettings = 8;    ///< compiled for each launch at most, if the number of launches is bounded
+constexpr std::size_t kSettings = 8;    ///< maximum number of settings compiled per launch, if the number of launches
+                                        /// is limited
 constexpr double kLeastGain = 1e-9;
-constexpr double kRegistersFirst = 1e-9; ///< cycles decide between equal registers
+constexpr double kRegistersFirst = 1e-9; ///< cycles break ties between equal register counts
 
-/// Values by the names of knobs; for options, which begin with a dash, the whole option by its name.
+/// Values by knob name; for options, which begin with a dash, the whole option by its name.
 using Setting = std::map<std::string, std::string>;
 
-/// A knob or an option, and what it may be changed to.
+/// A knob or an option, and its alternative values.
 struct Choice {
   std::string name;
   std::vector<std::string> values;
@@ -35,7 +36,7 @@ bool isOption(std::string_view name) {
   return name.starts_with('-');
 }
 
-/// Values worth a try: of a switch the other, of a number some around the default and the ends of its range.
+/// Values worth trying: the opposite of a switch; for a number, some around the default and the ends of its range.
 Choice choiceOf(const phases::KnobInfo& knob) {
   Choice choice{std::string(knob.name), {}};
   const std::int64_t d = knob.defaultValue;
@@ -77,7 +78,7 @@ class Tuner {
     }
     for (const std::string& setting : options.job.knobs) {
       const std::size_t equals = setting.find('=');
-      phases::Knobs().setFromText(setting); // throws for what is none
+      phases::Knobs().setFromText(setting); // throws for an invalid setting
       first_[setting.substr(0, equals)] = setting.substr(equals + 1);
     }
   }
@@ -134,7 +135,7 @@ class Tuner {
     return job;
   }
 
-  /// Does jobs that the store does not have, several at a time.
+  /// Executes jobs that are not in the store, several at a time.
   std::vector<Measurement> measure(const std::vector<Job>& jobs) {
     std::vector<Measurement> found(jobs.size());
     std::vector<std::string> ids;
@@ -153,7 +154,7 @@ class Tuner {
     return found;
   }
 
-  /// Compiles the settings that are new, and runs the code that is new.
+  /// Compiles the new settings, and runs the code that is new.
   std::vector<double> scores(const std::vector<Setting>& settings) {
     std::vector<Setting> fresh;
     std::vector<Job> compilations, launches;
@@ -187,7 +188,7 @@ class Tuner {
     return all;
   }
 
-  /// The setting with one knob or option changed: to a value, or back to its default.
+  /// The setting with one knob or option changed to a value, or reset to its default.
   Setting changed(Setting setting) {
     const Choice& choice = choices_[random_() % choices_.size()];
     if (choice.values.empty() || (setting.contains(choice.name) && random_() % 2 == 0))
@@ -197,7 +198,7 @@ class Tuner {
     return setting;
   }
 
-  /// Keeps the `most` best settings, fewer knobs first among equals.
+  /// Keeps the `most` best settings; among equals, those with fewer knobs first.
   void keepBest(const std::vector<Setting>& settings, std::size_t most) {
     const std::vector<double> found = scores(settings);
     for (std::size_t i = 0; i < settings.size(); ++i)
@@ -229,7 +230,7 @@ class Tuner {
     }
   }
 
-  /// Each value of each knob and option, from the best setting, until none of them gains.
+  /// Tries each value of each knob and option, from the best setting, until there is no improvement.
   void searchLocally() {
     for (bool gains = true; gains && !isOver();) {
       gains = false;

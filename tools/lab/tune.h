@@ -11,7 +11,7 @@
 
 namespace orias::lab {
 
-/// What tuning makes small.
+/// What to minimize.
 enum class Objective : std::uint8_t {
   Cycles,            ///< estimated cycles of the launch
   FullMachineCycles, ///< estimated cycles of a block on a full multiprocessor
@@ -19,18 +19,19 @@ enum class Objective : std::uint8_t {
 };
 
 struct TuneOptions {
-  Job job;            ///< with a launch; its knobs are where the search begins
+  Job job;            ///< with a launch; its knobs are the start of the search
   std::string kernel; ///< the launched one
   Objective objective = Objective::Cycles;
-  double seconds = 300; ///< no further jobs are started after this time
+  double seconds = 300; ///< no job is started after this time
   std::size_t mostJobs =
-      0; ///< likewise after so many jobs; 0: no bound. With a bound on jobs the result is the same each time
+      0; ///< likewise after this number of jobs; 0: no limit. With a limit on jobs the result is reproducible
   std::uint64_t seed = 1;
-  std::vector<std::string> knobs;   ///< the knobs to search; empty: all that are not for debugging and assume nothing
+  std::vector<std::string> knobs;   ///< the knobs to search; empty: all except those for debugging and those that make
+                                    /// assumptions
   std::vector<std::string> options; ///< options to search: "-O2", "--maxrregcount=64"; one of each name at a time
   std::string program;              ///< see JobProcesses
   unsigned atOnce = 1;
-  std::function<void(std::string_view)> tell; ///< progress, a line each
+  std::function<void(std::string_view)> tell; ///< receives the progress, line by line
 };
 
 /// A knob or option that helps, and the objective without it.
@@ -44,18 +45,19 @@ struct Tuned {
   std::vector<std::string> knobs;   ///< the best settings found
   std::vector<std::string> options; ///< likewise
   std::vector<KnobGain> gains;      ///< for each of them
-  std::size_t settings = 0;         ///< that were compiled
-  std::size_t jobs = 0;             ///< that were run: those whose code differs
+  std::size_t settings = 0;         ///< compiled settings
+  std::size_t jobs = 0;             ///< launches that were run: one for each different code
 };
 
-/// Searches knobs and options for one kernel: random settings first, of which the better half is kept and changed
-/// further, in rounds of half the size with twice the changes tried for each; then local search from the best. Each
-/// setting is compiled first; it is run only if no setting before it has given the same code. A setting counts only if
-/// the launch leaves what the PTX interpreter leaves. At last each knob and option is reset in turn, and stays so if
-/// nothing is lost. Throws orias::Error if the kernel does not run right to begin with.
+/// Searches knobs and options for one kernel. It starts with random settings, keeps the better half and changes it
+/// further, in iterations of half the size with twice the changes per setting. A local search from the best setting
+/// follows. Each setting is compiled first, and run only if no earlier setting has given the same code. A setting is
+/// valid only if the launch leaves the same memory as the PTX interpreter. Finally each knob and option is reset in
+/// turn, and left at its default if nothing is lost. Throws orias::Error if the kernel does not run correctly at the
+/// start.
 Tuned tune(const TuneOptions& options, Store& store);
 
-/// The figure that an objective looks at; infinite unless the job is done and right.
+/// The value of the objective; infinite unless the job is done and correct.
 double objectiveOf(const Measurement& found, const TuneOptions& options);
 
 /// A knob file with the settings in the section of the kernel.

@@ -7,35 +7,35 @@
 
 namespace orias::launch {
 
-/// What a kernel says of its clusters (PTX: .reqnctapercluster, .explicitcluster, .maxclusterrank; cubins have it as
-/// attributes).
+/// The cluster properties of a kernel (PTX: .reqnctapercluster, .explicitcluster, .maxclusterrank; attributes in
+/// cubins).
 struct ClusterDemands {
-  std::optional<Dim3> shape;    ///< blocks in each direction, which a launch must not contradict
-  bool isExplicit = false;      ///< a launch has to say the shape if the kernel does not
-  std::uint32_t mostBlocks = 0; ///< of a cluster; 0: the kernel does not say
+  std::optional<Dim3> shape;    ///< blocks in each dimension; a launch must not contradict it
+  bool isExplicit = false;      ///< the launch must specify the shape if the kernel does not
+  std::uint32_t mostBlocks = 0; ///< blocks per cluster; 0: not specified
 };
 
-/// How the blocks of a launch form clusters. Those of a cluster run at the same time.
+/// The division of a launch into clusters. The blocks of a cluster run at the same time.
 struct Clusters {
   Dim3 shape;              ///< blocks of a cluster
   Dim3 count;              ///< clusters of the grid
-  bool isExplicit = false; ///< somebody asked for clusters; if not, each block is one
+  bool isExplicit = false; ///< the launch or the kernel requests clusters; if not, each block is one
 
   std::uint32_t blocks() const { return static_cast<std::uint32_t>(shape.count()); }
-  /// Of the cluster with this number, counted along x first.
+  /// The first block of the cluster with this number, counted along x first.
   Dim3 cluster(std::uint64_t number) const;
-  /// Where the block with this rank lies in its cluster, and in the grid.
+  /// The position of the block with this rank in its cluster, and in the grid.
   Dim3 inCluster(std::uint32_t rank) const;
   Dim3 block(std::uint64_t cluster, std::uint32_t rank) const;
 };
 
-/// What H100 allows a kernel that asks for more than the portable 8 (CUDA C++ Programming Guide, "Thread Block
+/// The maximum on H100 for a kernel that requests more than the portable 8 (CUDA C++ Programming Guide, "Thread Block
 /// Clusters").
 inline constexpr std::uint32_t kMostClusterBlocks = 16;
 
-/// The clusters of a launch. Throws orias::Error when launch and kernel contradict each other, where the driver answers
-/// CUDA_ERROR_INVALID_CLUSTER_SIZE: another shape than the kernel's, no shape where the kernel wants one, more blocks
-/// than there may be, a grid that the shape does not divide.
+/// The clusters of a launch. Throws orias::Error where the driver returns CUDA_ERROR_INVALID_CLUSTER_SIZE, because
+/// launch and kernel contradict each other: a shape other than the kernel's, no shape where the kernel requires one,
+/// too many blocks, a grid that is not a multiple of the shape.
 Clusters clustersOf(const Launch& launch, const ClusterDemands& demands);
 
 } // namespace orias::launch

@@ -31,14 +31,14 @@ std::span<const std::byte> bytesOf(const Device& device, const Allocation& alloc
   return {device.global.at(allocation.address, allocation.size), static_cast<std::size_t>(allocation.size)};
 }
 
-/// Whether these bytes are an address as the engine that ran on the device put it there, or none that it knows of:
-/// where one engine has an address, another one may have a number, an offset in a constant bank.
+/// Returns whether these bytes are an address that is unchanged since the engine of the device wrote it, or no known
+/// address. Where one engine has an address, another may have a number, an offset in a constant bank.
 bool isUnchanged(const Allocation& allocation, std::span<const std::byte> bytes, std::uint64_t offset) {
   const auto at = std::ranges::find(allocation.addresses, offset, &Allocation::Address::offset);
   return at == allocation.addresses.end() || std::ranges::equal(bytes.subspan(offset, at->bytes.size()), at->bytes);
 }
 
-/// The bytes of a module variable, with what `other` has in place of addresses that neither engine has changed.
+/// The bytes of a module variable. Addresses that neither engine has changed are replaced by those of `other`.
 std::vector<std::byte> withAddressesOf(const Allocation& allocation, std::span<const std::byte> bytes,
                                        const Allocation& other, std::span<const std::byte> otherBytes) {
   std::vector<std::byte> out(bytes.begin(), bytes.end());
@@ -84,7 +84,7 @@ std::vector<Mismatch> compare(const Device& got, const Device& wanted) {
   for (std::size_t i = 0; i < buffers.size(); ++i)
     compareElements(buffers[i].name, buffers[i].type, got.bufferBytes(i), wanted.bufferBytes(i), buffers[i].tolerance,
                     found);
-  // Behind the buffers: module variables, which an engine may have put there in another order, or not at all.
+  // The module variables follow the buffers. An engine may have them in another order, or not have them.
   for (std::size_t i = buffers.size(); i < got.global.allocations().size(); ++i) {
     const Allocation& allocation = got.global.allocations()[i];
     const Allocation* other = wanted.variable(allocation.name);

@@ -20,7 +20,7 @@ Device::Device(const Launch& launch, bool trackInitialised)
     std::memcpy(global.at(address, size), buffer.initial.data(), size);
     global.initialise(address, size);
   }
-  // When all have their addresses.
+  // After all of them have addresses.
   for (std::size_t i = 0; i < launch.buffers.size(); ++i) {
     const Allocation& allocation = global.allocations()[i];
     putPointers(launch.buffers[i].pointers, global.at(allocation.address, allocation.size));

@@ -15,17 +15,16 @@ namespace {
 // cudaError_t (driver_types.h).
 constexpr std::uint64_t kSuccess = 0, kInvalidValue = 1, kMemoryAllocation = 2, kInvalidConfiguration = 9,
                         kInvalidDeviceFunction = 98, kInvalidResourceHandle = 400;
-// Streams that need no making (driver_types.h): the block's, those of the host's API, and those that only code on the
-// device has.
+// Predefined streams (driver_types.h): the block's, those of the host's API, and those that only device code has.
 constexpr std::uint64_t kDefault = 0, kLegacy = 1, kPerThread = 2, kTailLaunch = 3, kFireAndForget = 4;
 constexpr std::uint64_t kStreamNonBlocking = 1, kEventDisableTiming = 2;
 
 constexpr std::uint32_t kMostThreads = 1024;
 constexpr std::uint32_t kMostBlocksX = 0x7fffffff, kMostBlocksYZ = 0xffff;
-/// Grids in grids (CUDA C++ Programming Guide, "Device Runtime").
+/// Maximum nesting of grids (CUDA C++ Programming Guide, "Device Runtime").
 constexpr unsigned kMostLevels = 24;
 constexpr std::uint64_t kBufferAlignment = 64;
-/// Handles of streams and events: numbers that are no address.
+/// Handles of streams and events: numbers that are not addresses.
 constexpr std::uint64_t kFirstHandle = 0x1000, kHandleStep = 16;
 
 } // namespace
@@ -202,7 +201,7 @@ DriverResult DeviceRuntime::start(const DriverCall& call, Launch grid, std::uint
         0,
         fmt::format("kernel '{}' has {} bytes of parameters; its buffer has {}", grid.kernel, size, found->second.size),
         "memcheck"};
-  // The launch takes the bytes: what is written to the buffer later is no parameter.
+  // The launch copies the bytes: later writes to the buffer have no effect.
   std::byte* bytes = size == 0 ? nullptr : device_.global.at(buffer, size);
   for (const ParameterPlace& place : places) {
     Argument argument;
@@ -274,8 +273,8 @@ DriverResult DeviceRuntime::lastError(const DriverCall& call) {
   return result;
 }
 
-// --- streams and events. All work is done in the order of the calls, or in that order at the end: whatever an event
-// stands for has been done when somebody waits for it.
+// --- streams and events. All work is done in the order of the calls, or in that order at the end. So the work that an
+// event represents is always done when somebody waits for it.
 
 DriverResult DeviceRuntime::createStream(const DriverCall& call) {
   if (call.arguments[1] != kStreamNonBlocking) return failed(call, kInvalidValue);

@@ -15,14 +15,14 @@
 
 namespace orias::launch {
 
-/// How an engine runs the grids that a kernel launches.
+/// Interface of an engine for the grids that a kernel launches.
 class GridEngine {
  public:
   virtual ~GridEngine() = default;
-  /// The kernel that a program names by this value; nothing for any other value.
+  /// The kernel that this value refers to in a program; nothing for any other value.
   virtual std::optional<std::string> kernelAt(std::uint64_t value) const = 0;
   virtual std::vector<ParameterPlace> parametersOf(const std::string& kernel) = 0;
-  /// Runs a grid to its end, with what it launches itself.
+  /// Runs a grid to its end, including the grids that it launches.
   virtual RunResult run(Device& device, const RunOptions& options) = 0;
 };
 
@@ -30,15 +30,15 @@ class GridEngine {
 /// device. The stubs of a variant (`__cudaCDP2LaunchDevice`), the names of CUDA's headers (`cudaLaunchDevice`) and
 /// those for streams of threads (`..._ptsz`) are one function each. Null for any other name.
 const DriverFunction* runtimeFunction(std::string_view name);
-/// Is it one of these?
+/// Whether the function is one of these.
 bool isRuntimeFunction(const DriverFunction& function);
 
-/// What the device runtime knows of one grid. CUDA promises that a child sees what its parent wrote before the launch,
-/// that the grids of one stream run one after another in the order of their launches, that grids in the stream for
-/// tail launches run when the grid and all else that it launched are over, and that a grid is over when its children
-/// are. Two orders that keep this promise can be had: each child runs at its launch, or, with
-/// RunOptions::childrenLast, when the threads of its parent have ended (or wait for it, where they can). A program
-/// with another result in the other order relies on what is not promised.
+/// The device runtime's state for one grid. CUDA guarantees the following. A child sees the writes of its parent before
+/// the launch. The grids of one stream run one after another in the order of their launches. Grids in the stream for
+/// tail launches run when the grid and all its other launches have ended. A grid ends when its children have ended. Two
+/// orders that satisfy this are available: each child runs at its launch, or, with RunOptions::childrenLast, when the
+/// threads of its parent have ended (or wait for it, where they can). A program with a different result in the other
+/// order relies on more than the guarantees.
 class DeviceRuntime {
  public:
   DeviceRuntime(Device& device, const RunOptions& options, GridEngine& engine)
@@ -46,18 +46,18 @@ class DeviceRuntime {
 
   /// A call of a function that runtimeFunction knows.
   DriverResult call(const DriverCall& call);
-  /// The threads of the grid have ended: runs what is left.
+  /// Called when the threads of the grid have ended: runs the remaining work.
   DriverResult finish();
-  /// What children have executed, printed and reported since the last time.
+  /// What children have executed, printed and reported since the last call.
   RunResult takeChildren();
 
  private:
   friend struct RuntimeEntry;
   struct Buffer {
     std::uint64_t size = 0;
-    std::optional<Launch> grid; ///< known when the buffer was made
+    std::optional<Launch> grid; ///< known when the buffer was created
   };
-  /// Why it failed; empty when it did not.
+  /// Returns the failure; empty if there was none.
   using Work = std::function<DriverResult()>;
 
   DriverResult getBuffer(const DriverCall& call);
@@ -81,8 +81,8 @@ class DeviceRuntime {
 
   DriverResult failed(const DriverCall& call, std::uint64_t error);
   std::uint64_t newBuffer(const DriverCall& call, std::uint64_t size, std::uint64_t alignment);
-  /// The grid that arguments from `at` on describe: its kernel is that of the value `kernel`. Nothing, with the error
-  /// of the thread set, where there can be none.
+  /// The grid described by the arguments from `at` on; `kernel` is the value of its kernel. If it is invalid, returns
+  /// nothing and sets the error of the thread.
   std::optional<Launch> describe(const DriverCall& call, std::uint64_t kernel, std::size_t at);
   DriverResult start(const DriverCall& call, Launch grid, std::uint64_t buffer, std::uint64_t stream);
   DriverResult enqueue(const DriverCall& call, std::uint64_t stream, Work work);

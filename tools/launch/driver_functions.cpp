@@ -49,7 +49,7 @@ class Caller {
     return out;
   }
 
-  /// Arguments lie behind each other at multiples of their sizes.
+  /// Arguments follow each other at multiples of their sizes.
   template <typename T> T argument() {
     at_ = (at_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
     const T value = load<T>(call_.arguments[1] + at_);
@@ -57,7 +57,7 @@ class Caller {
     return value;
   }
 
-  /// The number of arguments that the format names, as CUDA's printf returns.
+  /// Returns the number of arguments in the format, as CUDA's printf does.
   std::uint64_t print() {
     const std::string format = text(call_.arguments[0]);
     std::uint64_t count = 0;
@@ -149,7 +149,7 @@ void DriverCall::takeArguments(const std::function<std::uint32_t(unsigned)>& wor
 
 std::uint64_t allocateOnHeap(Memory& global, std::uint64_t size, const std::string& thread) {
   if (size == 0 || size > (std::uint64_t{8} << 20)) return 0; // the heap of a device is 8 MB
-  // Named so that the same block has the same name whatever the order of threads.
+  // The name of a block does not depend on the order of threads.
   std::string name;
   for (unsigned n = 0;; ++n) {
     name = fmt::format("block {} of the heap, {}", n, thread);

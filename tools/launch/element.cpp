@@ -56,8 +56,8 @@ std::uint16_t narrow(double value, unsigned exponentBits) {
   if (value == 0) return sign;
   const int exponent = std::max(std::ilogb(value), 1 - bias);
   if (exponent > bias) return sign | infinity;
-  // A count of units in the last place. Below the normal numbers the exponent stays at its minimum, and the same
-  // addition gives the encoding of a subnormal; a carry out of the fraction goes into the exponent, as it should.
+  // In units of the last place. Below the normal numbers the exponent remains at its minimum, and the same addition
+  // gives the encoding of a subnormal. A carry out of the fraction correctly increments the exponent.
   const auto units =
       static_cast<unsigned>(std::nearbyint(std::ldexp(std::fabs(value), static_cast<int>(fractionBits) - exponent)));
   const unsigned bits = (static_cast<unsigned>(exponent + bias) << fractionBits) + units - (1u << fractionBits);
@@ -134,7 +134,7 @@ double loadFloat(ElementType type, const std::byte* at) {
 
 void storeInteger(ElementType type, Integer value, std::byte* at) {
   if (isFloat(type)) {
-    // Straight from the integer, so that there is one rounding.
+    // Directly from the integer, so that there is a single rounding.
     if (type == ElementType::F32) return storeAs(static_cast<float>(value), at);
     return storeFloat(type, static_cast<double>(value), at);
   }

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-// One element of a buffer: its bytes, its value, its text.
+// An element of a buffer: its bytes, its value, its text.
 
 namespace orias::launch {
 
@@ -31,10 +31,10 @@ void storeInteger(ElementType type, Integer value, std::byte* at);
 /// Stores the nearest value, ties to even; for an integer type the truncated value, which must fit into 64 bits.
 void storeFloat(ElementType type, double value, std::byte* at);
 
-/// As people write it: shortest digits that give the same value again; "nan", "-inf".
+/// Shortest digits that give the same value again; "nan", "-inf".
 std::string elementText(ElementType type, const std::byte* at);
 
-/// Whether `got` is as near to `wanted` as asked for.
+/// Whether `got` equals `wanted` within the tolerance.
 bool elementsAgree(ElementType type, const std::byte* got, const std::byte* wanted, const Tolerance& tolerance);
 
 } // namespace orias::launch

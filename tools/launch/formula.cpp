@@ -49,7 +49,7 @@ bool equal(const Number& a, const Number& b) {
   return a.isReal || b.isReal ? a.asReal() == b.asReal() : a.integer == b.integer;
 }
 
-/// Sums and products wrap like those of machines, where a signed type would be undefined.
+/// Sums and products wrap as in hardware; in a signed type this would be undefined.
 __extension__ using Wide = unsigned __int128;
 Integer wrap(Wide value) {
   return static_cast<Integer>(value);

@@ -9,13 +9,10 @@
 #include <string_view>
 
 // Formulas of launch files: "2*x[i] + y[i]", "sum(k, 0, 16, a[i/16*16+k] * b[k*16 + i%16])".
-//
-// Integers are exact to 128 bits and are cut to the element's width at the end (or by u32(...) and the like); reals are
-// doubles, and f32(...) rounds. Operators and their precedence are C's; README.md lists the functions.
 
 namespace orias::launch {
 
-/// What a formula computes with.
+/// A value in a formula.
 struct Number {
   bool isReal = false;
   Integer integer = 0;
@@ -26,7 +23,7 @@ struct Number {
   double asReal() const { return isReal ? real : static_cast<double>(integer); }
 };
 
-/// Something that a formula may name: the content of a buffer (`name[index]`), or one value (`name`).
+/// A name that a formula may use: the content of a buffer (`name[index]`), or one value (`name`).
 struct FormulaName {
   std::string_view name;
   ElementType type = ElementType::U32;
@@ -34,7 +31,7 @@ struct FormulaName {
   bool isArray = true;
 };
 
-/// A formula, read once and evaluated for each element.
+/// A formula, parsed once and evaluated for each element.
 class Formula {
  public:
   /// Reads the text. `names` must outlive this object. Throws orias::Error with the column.
@@ -44,8 +41,8 @@ class Formula {
   Formula(const Formula&) = delete;
   Formula& operator=(const Formula&) = delete;
 
-  /// The value for element `i`. Throws orias::Error for a division by zero, an index outside of a buffer, and when the
-  /// sums go on for too long.
+  /// The value for element `i`. Throws orias::Error for a division by zero, an index outside of a buffer, and sums that
+  /// take too long.
   Number evaluate(std::uint64_t i);
 
  private:

@@ -51,7 +51,7 @@ constexpr Operator kOperators[] = {
     {"&", FormulaOp::BitAnd, 5},        {"^", FormulaOp::BitXor, 4},      {"|", FormulaOp::BitOr, 3},
 };
 
-/// Functions that keep the kind of number that they get.
+/// Functions that preserve the kind of number.
 struct ExactFunction {
   std::string_view name;
   unsigned operands;
@@ -154,7 +154,7 @@ class Parser {
   }
 
   FormulaNode number() {
-    // strtod wants a zero at the end; 64 characters are more than any number needs.
+    // strtod requires a terminating zero; 64 characters are more than any number needs.
     const std::string rest(text_.substr(at_, 64));
     char* end = nullptr;
     const bool hex = rest.size() > 1 && rest[0] == '0' && (rest[1] == 'x' || rest[1] == 'X');

@@ -6,13 +6,13 @@
 #include <string_view>
 #include <vector>
 
-// How formula_parse.cpp tells formula.cpp what it read.
+// The interface between formula_parse.cpp and formula.cpp.
 
 namespace orias::launch {
 
 enum class FormulaOp : std::uint8_t {
   Constant,
-  Variable, ///< `slot`: 0 is the element's index `i`, the others belong to the sums around
+  Variable, ///< `slot`: 0 is the element's index `i`, the others are counters of the enclosing sums
   Scalar,   ///< `name`
   Element,  ///< `name` and the index
   Negate,

@@ -18,7 +18,7 @@ namespace orias::launch {
 
 namespace {
 
-/// What every generator gets.
+/// The input of every generator.
 struct Job {
   const JsonNode& node;
   ElementType type;
@@ -133,7 +133,7 @@ Bytes permutation(const Job& job) {
   return bytes;
 }
 
-/// The values where arithmetic goes wrong first, over and over; every second round is followed by as many random bits.
+/// Repeats the values that most often break arithmetic; every second iteration is followed by as many random values.
 Bytes edges(const Job& job) {
   const std::size_t width = job.width();
   std::vector<std::uint64_t> list;
@@ -278,7 +278,7 @@ void readElement(const JsonNode& node, ElementType type, std::byte* at) {
     number = readDigits(node, node.text());
   else
     node.fail(fmt::format("expected an integer for {}", elementName(type)));
-  // -1 for an unsigned type and 0xff for a signed one are what people write.
+  // -1 for an unsigned type and 0xff for a signed one are common in launch files.
   if (number < -(Integer{1} << (bits - 1)) || number >= (Integer{1} << bits))
     node.fail(fmt::format("the value does not fit into {}", elementName(type)));
   storeInteger(type, number, at);

@@ -8,23 +8,23 @@
 
 namespace orias::launch {
 
-/// What a generator may look at.
+/// The data that a generator may use.
 struct GenerateContext {
-  std::string folder;                 ///< where paths start
+  std::string folder;                 ///< base of relative paths
   std::span<const FormulaName> names; ///< for formulas
 };
 
-/// One value as JSON has it: a number, or a string with what JSON numbers cannot say ("0x7fc00000" are the bits,
+/// Reads one JSON value: a number, or a string for values that JSON numbers cannot express ("0x7fc00000" are the bits,
 /// "nan", "-inf"). Writes elementBytes(type) bytes.
 void readElement(const JsonNode& node, ElementType type, std::byte* at);
 
 /// Elements described by JSON: a number (all the same), an array (the values), a string (a formula), or an object with
-/// a "generator". `elements` is how many there must be; without it the description must say it (an array), and it may
-/// be fewer for an array when `allowFewer`.
+/// a "generator". `elements` is the required number. Without it the description must give it (an array); an array may
+/// have fewer if `allowFewer`.
 std::vector<std::byte> generate(const JsonNode& node, ElementType type, std::uint64_t elements, bool allowFewer,
                                 const GenerateContext& context);
 
-/// The elements of "buffers[0].init" and the like must not take more bytes than this.
+/// The maximum number of bytes of the elements of "buffers[0].init" and similar.
 inline constexpr std::uint64_t kMaxBufferBytes = std::uint64_t{1} << 30;
 
 } // namespace orias::launch

@@ -37,8 +37,8 @@ json parseJson(std::string_view text, const std::string& file) {
     return json::parse(text, watch, true, true);
   } catch (const json::parse_error& error) {
     std::string_view what = error.what();
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while ...": the part that says
-    // what is wrong.
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while ...": the part with the
+    // actual error.
     const std::size_t colon = what.find(": ");
     if (colon != std::string_view::npos) what.remove_prefix(colon + 2);
     throw Error(fmt::format("{}:{}: {}", file, placeOf(text, error.byte ? error.byte - 1 : 0), what));

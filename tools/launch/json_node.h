@@ -9,7 +9,7 @@
 
 namespace orias::launch {
 
-/// A value in a JSON file that knows where it stands, for messages: "saxpy.json: buffers[1].type: ...".
+/// A value in a JSON file that knows its location, for messages: "saxpy.json: buffers[1].type: ...".
 class JsonNode {
  public:
   JsonNode(const nlohmann::json& value, const std::string& file, std::string path = {})
@@ -19,14 +19,14 @@ class JsonNode {
   const std::string& path() const { return path_; }
   [[noreturn]] void fail(const std::string& message) const;
 
-  /// Throws unless this is an object that has none but these keys.
+  /// Throws unless this is an object with no other keys.
   void allowKeys(std::span<const std::string_view> keys) const;
   bool has(std::string_view key) const;
-  /// A member that must be there.
+  /// A required member.
   JsonNode at(std::string_view key) const;
   std::optional<JsonNode> find(std::string_view key) const;
 
-  /// Of an array; throws for anything else.
+  /// The size of an array; throws for anything else.
   std::size_t size() const;
   JsonNode item(std::size_t index) const;
 
@@ -45,7 +45,7 @@ class JsonNode {
   std::string path_;
 };
 
-/// Reads JSON. Throws orias::Error with line and column, also when an object has a key twice.
+/// Reads JSON. Throws orias::Error with line and column, also if an object has a duplicate key.
 nlohmann::json parseJson(std::string_view text, const std::string& file);
 
 } // namespace orias::launch

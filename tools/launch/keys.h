@@ -13,7 +13,7 @@ struct ObjectKeys {
 };
 
 std::span<const ObjectKeys> objectKeys();
-/// The keys of one kind of object, which there is.
+/// The keys of one kind of object, which must exist.
 std::span<const std::string_view> keysOf(std::string_view object);
 
 } // namespace orias::launch

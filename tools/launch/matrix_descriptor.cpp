@@ -7,7 +7,7 @@ namespace orias::launch {
 namespace {
 
 constexpr unsigned kUnitBits = 128;
-/// By MatrixDescriptor::swizzle: units in a row of the pattern, and how many address bits it mixes.
+/// By MatrixDescriptor::swizzle: units in a row of the pattern, and the number of address bits that it mixes.
 constexpr std::array<unsigned, 4> kRowUnits{1, 8, 4, 2}, kMixedBits{0, 3, 2, 1};
 
 } // namespace
@@ -23,7 +23,7 @@ std::uint64_t MatrixDescriptor::address(unsigned at, unsigned k, unsigned bits, 
   else
     unit = unitAlong % row + unitAlong / row * leading + k % 8 * row + k / 8 * stride;
   const std::uint64_t plain = start + unit * (kUnitBits / 8) + along % kUnitBits / 8;
-  // The low bits of the number of the 16 bytes are mixed with those of the number of the 128 bytes.
+  // XORs the low bits of the index of the 16 bytes with those of the index of the 128 bytes.
   const std::uint64_t mask = (1u << kMixedBits[swizzle]) - 1;
   return plain ^ (plain >> 7 & mask) << 4;
 }

@@ -14,7 +14,7 @@ struct Allocation {
   std::string name;
   std::uint64_t address = 0;
   std::uint64_t size = 0; ///< bytes
-  /// The addresses in the initial value: another engine chooses others.
+  /// The addresses in the initial value. Another engine has other addresses.
   struct Address {
     std::uint64_t offset = 0;
     std::vector<std::byte> bytes;
@@ -31,21 +31,21 @@ enum class Fault : std::uint8_t {
 };
 
 /// Byte-addressed memory made of allocations with unmapped gaps between them, so that a wrong address faults instead of
-/// reading a neighbour. Used for global memory by the PTX interpreter and the emulator alike. Little-endian.
+/// reading a neighbor. Used for global memory by the PTX interpreter and the emulator. Little-endian.
 class Memory {
  public:
-  /// `trackInitialised`: remember which bytes were written (memcheck).
+  /// `trackInitialised`: record which bytes were written (memcheck).
   explicit Memory(std::uint64_t base, bool trackInitialised = false);
 
-  /// A new allocation, zero bytes; uninitialised when tracking. `alignment` is a power of two.
+  /// A new allocation of zero bytes; uninitialized when tracking. `alignment` is a power of two.
   std::uint64_t allocate(std::string name, std::uint64_t size, std::uint64_t alignment = 256);
   const std::vector<Allocation>& allocations() const { return allocations_; }
   /// By name; null when there is none.
   const Allocation* find(std::string_view name) const;
-  /// The allocation that an address is in, or the nearest one below it (for messages); null below all.
+  /// The allocation that contains an address, or the nearest one below it (for messages); null if there is none below.
   const Allocation* nearest(std::uint64_t address) const;
 
-  /// The bytes of [address, address + size), or null when they are not inside one allocation. Looks at nothing else.
+  /// The bytes of [address, address + size), or null if they are not inside one allocation. Makes no other checks.
   std::byte* at(std::uint64_t address, std::uint64_t size);
   /// Copies `out.size()` bytes from memory: a power of two, at an address that is a multiple of it.
   Fault read(std::uint64_t address, std::span<std::byte> out);
@@ -64,7 +64,7 @@ class Memory {
 
   std::uint64_t next_;
   bool track_;
-  std::vector<Allocation> allocations_; ///< by rising address
+  std::vector<Allocation> allocations_; ///< by ascending address
   std::vector<Block> blocks_;           ///< the same order
   mutable std::size_t lastHit_ = 0;
 };

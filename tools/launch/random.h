@@ -15,7 +15,7 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
   }
-  /// Below `bound`, which is not 0. By remainder: the bias is below 2^-32 for bounds of 32 bits.
+  /// Below `bound`, which is not 0. Uses the remainder: the bias is below 2^-32 for bounds of 32 bits.
   std::uint64_t below(std::uint64_t bound) { return bits() % bound; }
   /// In [0, 1), 53 bits.
   double unit() { return static_cast<double>(bits() >> 11) * 0x1p-53; }

@@ -22,12 +22,12 @@ namespace orias::launch {
 namespace {
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 30; ///< all buffers together
-constexpr std::uint64_t kMaxParameterBytes = 32764;         ///< what sm_90 takes
+constexpr std::uint64_t kMaxParameterBytes = 32764;         ///< the limit of sm_90
 constexpr std::uint64_t kMaxSharedBytes = 227 * 1024;
 constexpr std::size_t kHandleBytes = 8; ///< of a texture or surface
 
 /// Reads one launch. Buffers and arguments first get their names and shapes, then their contents, because formulas may
-/// name any scalar and any buffer before them; what is expected comes last and may name all.
+/// use any scalar and any earlier buffer. Expectations come last and may use all of them.
 class Reader {
  public:
   Reader(const JsonNode& root, const std::string& folder) : root_(root) { context_.folder = folder; }
@@ -117,7 +117,7 @@ class Reader {
     if (!names_.insert(name).second) node.fail(fmt::format("duplicate name \"{}\"", name));
   }
 
-  /// How many elements a list makes when nothing else says so.
+  /// The number of elements of a list when it is not specified otherwise.
   static std::optional<std::uint64_t> listedElements(const std::optional<JsonNode>& init) {
     if (!init) return std::nullopt;
     if (init->isArray()) return init->size();
@@ -142,7 +142,7 @@ class Reader {
     return result;
   }
 
-  /// Only a list or one value: nothing else says how many elements there are.
+  /// Only a list or one value, because the number of elements is not specified otherwise.
   void readVariable(const JsonNode& node) {
     node.allowKeys(keysOf("variable"));
     VariableExpectation variable;
@@ -314,7 +314,7 @@ class Reader {
     launch_.arguments.push_back(std::move(argument));
     const Argument& kept = launch_.arguments.back();
     if (kept.name.empty() || !node.has("value") || node.at("value").isArray()) return;
-    // The list of arguments may move, the bytes that it owns do not.
+    // The list of arguments may be reallocated, but not the bytes that it owns.
     formulaNames_.push_back({scalarNames_.emplace_back(kept.name), elementType(node.at("type")), kept.bytes, false});
     context_.names = formulaNames_;
   }
@@ -354,7 +354,7 @@ class Reader {
   Launch launch_;
   GenerateContext context_;
   std::vector<FormulaName> formulaNames_;
-  std::list<std::string> scalarNames_; ///< keeps them where they are
+  std::list<std::string> scalarNames_; ///< a list, because its elements do not move
   std::set<std::string> names_;
   std::uint64_t totalBytes_ = 0;
 };

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-// Objects that the host makes of buffers: multicast objects and maps of tensors.
+// Objects that the host creates from buffers: multicast objects and tensor maps.
 
 namespace orias::launch {
 

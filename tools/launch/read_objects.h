@@ -5,14 +5,14 @@
 
 namespace orias::launch {
 
-/// An entry of "multicasts". The launch has its buffers already. Throws orias::Error naming the place.
+/// Reads an entry of "multicasts". The launch already has its buffers. Throws orias::Error with the location.
 Multicast readMulticast(const JsonNode& node, const Launch& launch);
 
-/// The bytes of a "tensorMap": a map of the tensor in a buffer, whose address goes in front. The same of the launch and
-/// of errors.
+/// Reads a "tensorMap": the map of the tensor in a buffer, preceded by the buffer's address. Same requirements and
+/// errors.
 Argument readTensorMap(const JsonNode& node, const Launch& launch);
 
-/// The index of the buffer that a node names.
+/// The index of the buffer that a node refers to.
 int bufferNamed(const JsonNode& node, const Launch& launch);
 
 } // namespace orias::launch

@@ -5,9 +5,9 @@
 
 namespace orias::launch {
 
-/// An entry of "textures". The launch has its buffers already. Throws orias::Error naming the place.
+/// Reads an entry of "textures". The launch already has its buffers. Throws orias::Error with the location.
 Texture readTexture(const JsonNode& node, const Launch& launch);
-/// An entry of "samplers".
+/// Reads an entry of "samplers".
 Sampler readSampler(const JsonNode& node);
 
 } // namespace orias::launch

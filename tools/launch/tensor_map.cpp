@@ -9,13 +9,13 @@ namespace orias::launch {
 
 namespace {
 
-// Places in the map, in bytes.
+// Offsets in the map, in bytes.
 constexpr std::size_t kKind = 0x8, kStride = 0xc, kHighStrides = 0x1c, kSize = 0x20, kElementStrides = 0x34,
                       kBox = 0x37;
-// Ours: the mode, channels and pixels of a copy, corners.
+// Our own fields: the mode, channels and pixels of a copy, corners.
 constexpr std::size_t kMode = 0x40, kChannels = 0x44, kPixels = 0x46, kLower = 0x48, kUpper = 0x50;
 constexpr std::uint32_t kIsTf32 = 0x10000;
-constexpr unsigned kUnit = 16; ///< bytes that strides count
+constexpr unsigned kUnit = 16; ///< unit of strides in bytes
 
 using Type = TensorMap::Type;
 
@@ -28,7 +28,7 @@ template <typename T> T get(std::span<const std::byte> bytes, std::size_t at) {
   return value;
 }
 
-/// tf32 is f32 with a bit of its own.
+/// tf32 is f32 with an additional bit.
 constexpr unsigned kFirstTf32 = static_cast<unsigned>(Type::TF32),
                    kToTf32 = kFirstTf32 - static_cast<unsigned>(Type::F32);
 
@@ -84,7 +84,7 @@ TensorMap TensorMap::decode(std::span<const std::byte, kBytes> bytes) {
   map.address = get<std::uint64_t>(bytes, 0);
   const auto kind = get<std::uint32_t>(bytes, kKind);
   map.rank = (kind >> 4 & 7) + 1;
-  // ptxas' code sets the bit for tf32 and never takes it away, so that it says nothing of other types.
+  // ptxas' code sets the bit for tf32 and never clears it, so it means nothing for other types.
   const unsigned number = kind >> 7 & 15;
   const bool isF32 = number == static_cast<unsigned>(Type::F32) || number == static_cast<unsigned>(Type::F32Ftz);
   map.type = static_cast<Type>(number + (isF32 && (kind & kIsTf32) != 0 ? kToTf32 : 0));
@@ -148,7 +148,7 @@ std::optional<std::uint64_t> TensorMap::addressOf(std::span<const std::int64_t> 
   return result;
 }
 
-/// The low bits of the number of the 16 bytes are mixed with those of the number of the 128 bytes.
+/// XORs the low bits of the index of the 16 bytes with those of the index of the 128 bytes.
 std::uint64_t TensorMap::swizzled(std::uint64_t shared) const {
   const std::uint64_t mask = (1u << swizzle) - 1;
   return shared ^ (shared >> 7 & mask) << 4;
@@ -186,7 +186,7 @@ std::vector<TensorMap::Element> TensorMap::elements(Mode copy, std::span<const s
     return all;
   }
   if (copy == Mode::Box) {
-    // The innermost dimension runs fastest.
+    // The innermost dimension varies fastest.
     std::array<unsigned, kMostDimensions> step{};
     for (unsigned d = 0; d < rank;) {
       for (unsigned k = 0; k < rank; ++k)
@@ -197,8 +197,8 @@ std::vector<TensorMap::Element> TensorMap::elements(Mode copy, std::span<const s
     }
     return all;
   }
-  // A pixel's channels, then the next pixel of the bounding box: along a row, then down, then in the next image. Along
-  // the width the box is one row high, at the coordinates; wOffset moves the box and the first pixel alike, as an
+  // The channels of a pixel, then the next pixel of the bounding box: along a row, then down, then in the next image.
+  // In the width modes the box is one row high, at the coordinates; wOffset moves the box and the first pixel, as an
   // offset of im2col moves each pixel.
   constexpr unsigned kFixedPixels = 128;
   const unsigned spatial = isAlongWidth() ? 1 : rank - 2;

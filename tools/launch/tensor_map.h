@@ -9,23 +9,20 @@
 #include <span>
 #include <vector>
 
-// Maps of tensors: what copies of boxes (cp.async.bulk.tensor) find in the 128 bytes that the driver makes. Both
-// engines share this, for what they are compared on is the code around it.
+// Tensor maps: the 128 bytes that the driver creates for copies of boxes (cp.async.bulk.tensor). Shared by both
+// engines, which are compared on the code around it.
 
 namespace orias::launch {
 
 /// A tensor in global memory and how boxes of it are copied.
-///
-/// Where fields lie in the bytes is seen in the code that ptxas makes of tensormap.replace; images' fields, which that
-/// cannot name, have places of ours behind them. What the fields mean: PTX manual, "Tensors".
 struct TensorMap {
   static constexpr std::size_t kBytes = 128;
   static constexpr unsigned kMostDimensions = 5, kMostSpatial = 3;
 
-  /// As tensormap.replace counts them.
+  /// Numbered as in tensormap.replace.
   enum class Type : std::uint8_t { U8, U16, U32, S32, U64, S64, F16, F32, F32Ftz, F64, BF16, TF32, TF32Ftz };
 
-  /// What a copy takes: a box (.tile), four rows of a matrix (.tile::gather4, .tile::scatter4), pixels of an image
+  /// What a copy accesses: a box (.tile), four rows of a matrix (.tile::gather4, .tile::scatter4), pixels of an image
   /// (.im2col), or those of its rows only (.im2col::w, .im2col::w::128).
   enum class Mode : std::uint8_t { Box, FourRows, Image, Width, Width128 };
 
@@ -35,12 +32,12 @@ struct TensorMap {
   std::array<std::uint64_t, kMostDimensions> size{1, 1, 1, 1, 1};     ///< elements, the innermost dimension first
   std::array<std::uint64_t, kMostDimensions - 1> stride{};            ///< bytes from the second dimension on
   std::array<unsigned, kMostDimensions> box{1, 1, 1, 1, 1};           ///< elements that a copy spans
-  std::array<unsigned, kMostDimensions> elementStride{1, 1, 1, 1, 1}; ///< of those, every so many
+  std::array<unsigned, kMostDimensions> elementStride{1, 1, 1, 1, 1}; ///< stride between copied elements
   unsigned interleave = 0;                                            ///< 0 none, 1 16 bytes, 2 32 bytes
   unsigned swizzle = 0;                                               ///< 0 none, 1 32, 2 64, 3 128 bytes
   unsigned swizzleAtomicity = 0;                                      ///< 0 16 bytes; others are not modelled
-  bool fillsNan = false;                                              ///< what stands for elements outside
-  Mode mode = Mode::Box; ///< Image, Width and Width128 have the fields below, and no box; FourRows is for Box maps
+  bool fillsNan = false;                                              ///< the value of elements outside
+  Mode mode = Mode::Box; ///< Image, Width and Width128 use the fields below, and no box; FourRows is for Box maps
   std::array<int, kMostSpatial> lower{}, upper{}; ///< corners of the pixels' bounding box
   unsigned channels = 1, pixels = 1;              ///< of a copy
 
@@ -48,23 +45,23 @@ struct TensorMap {
   static TensorMap decode(std::span<const std::byte, kBytes> bytes);
 
   unsigned elementBytes() const;
-  /// An element as a copy to shared memory writes it: subnormals flushed or tf32 made, where the type says so.
+  /// An element as a copy to shared memory writes it: subnormals flushed or converted to tf32, depending on the type.
   std::uint64_t loaded(std::uint64_t bits) const;
-  /// What stands for an element outside of the tensor.
+  /// The value of an element outside of the tensor.
   std::uint64_t outside() const;
 
   /// An element of a copy.
   struct Element {
-    std::optional<std::uint64_t> global; ///< its address; none: it is outside
-    std::uint64_t shared = 0;            ///< its address there
+    std::optional<std::uint64_t> global; ///< its address; none if it is outside
+    std::uint64_t shared = 0;            ///< its address in shared memory
   };
-  /// Why no copy of this mode can be made with the map; nothing if one can. `coordinates`: their number. `offsets`: as
+  /// Why a copy of this mode is not possible with the map; nothing if it is. `coordinates`: their number. `offsets`: as
   /// for elements().
   std::optional<TensorFault> fault(Mode copy, std::size_t coordinates, std::span<const unsigned> offsets) const;
-  /// Of a copy without fault, the box at `at` (coordinates, the innermost first); or a piece of four rows: the column,
-  /// then the rows; or the pixels of an image from there on, each moved by `offsets`; or those of its rows, of which
-  /// `offsets` are wHalo and wOffset (PTX manual, "im2col::w and im2col::w::128 modes"). In shared memory from `shared`
-  /// on. No offsets are offsets of 0.
+  /// The elements of a valid copy, in shared memory from `shared` on. Box: `at` are the coordinates, the innermost
+  /// first. FourRows: `at` is the column, then the rows. Image: the pixels from `at` on, each moved by `offsets`. Width
+  /// modes: pixels of rows only; `offsets` are wHalo and wOffset (PTX manual, "im2col::w and im2col::w::128 modes").
+  /// Missing offsets are 0.
   std::vector<Element> elements(Mode copy, std::span<const std::int64_t> at, std::span<const unsigned> offsets,
                                 std::uint64_t shared) const;
 

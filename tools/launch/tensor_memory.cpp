@@ -39,7 +39,7 @@ std::optional<TensorPlace> tensorPlace(TensorShape shape, unsigned thread, unsig
 
 std::uint32_t TensorReduction::of(std::span<const std::uint32_t> words) const {
   std::uint32_t all = ofMagnitudes ? words[0] & 0x7fffffff : words[0];
-  for (const std::uint32_t word : words) { // the first one, too: a NaN becomes the canonical one
+  for (const std::uint32_t word : words) { // including the first one: a NaN becomes canonical
     const std::uint32_t next = ofMagnitudes ? word & 0x7fffffff : word;
     if (type == Type::Float) {
       constexpr ieee::Format kFormat = ieee::Format::F32;

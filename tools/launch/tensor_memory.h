@@ -8,12 +8,12 @@
 #include <span>
 #include <vector>
 
-// Tensor memory (tcgen05): 128 lanes of 512 columns of 32 bits. Both engines share this: what they are compared on is
-// the code around it. An address has the lane from bit 16 on, and the column below.
+// Tensor memory (tcgen05): 128 lanes of 512 columns of 32 bits. Shared by both engines, which are compared on the code
+// around it. An address has the lane from bit 16 on, and the column below.
 
 namespace orias::launch {
 
-/// Which lanes and columns the registers of a warp's threads stand for (PTX manual, "tcgen05 matrix fragments"; the
+/// The mapping from registers of a warp's threads to lanes and columns (PTX manual, "tcgen05 matrix fragments"; the
 /// layouts are those of CUTLASS' copy_traits_sm100). Numbered as in the words of LDTM and STTM.
 enum class TensorShape : std::uint8_t { Lanes16Bits128, Lanes16Bits256, Lanes32Bits32, Lanes16Bits64, Lower, Upper };
 
@@ -30,21 +30,21 @@ inline unsigned tensorColumn(std::uint32_t address) {
 
 /// Registers of a thread for one repetition.
 unsigned tensorRegisters(TensorShape shape);
-/// What a register of a thread stands for, counted from the address. Lower and Upper are the two halves of .16x32bx2:
-/// each has the registers of half of the threads, nothing for the others.
+/// The cell of a register of a thread, relative to the address. Lower and Upper are the two halves of .16x32bx2: each
+/// covers the registers of half of the threads, and returns nothing for the others.
 std::optional<TensorPlace> tensorPlace(TensorShape shape, unsigned thread, unsigned index);
 
-/// tcgen05.ld.red: the smallest or largest of the words that a thread loads. The PTX manual says no more of it than
-/// that; zeros and NaNs are taken as by redux.sync, whose modifiers these are. Published results of a B300 agree: .NaN
-/// gives the canonical NaN, .abs a value without its sign (github.com/cicuvc/nvidia-sass-document, "LDTM.STAT: fused
-/// TMEM load and per-thread reduction"). Types numbered as in the words of LDTM.STAT.
+/// tcgen05.ld.red: the minimum or maximum of the words that a thread loads. The PTX manual does not specify more. Zeros
+/// and NaNs are handled as in redux.sync, which has the same modifiers. Published results of a B300 agree: .NaN gives
+/// the canonical NaN, .abs a value without its sign (github.com/cicuvc/nvidia-sass-document, "LDTM.STAT: fused TMEM
+/// load and per-thread reduction"). Types are numbered as in the words of LDTM.STAT.
 struct TensorReduction {
   enum class Type : std::uint8_t { Unsigned, Signed, Float };
   Type type = Type::Unsigned;
   bool isMin = false;
   bool ofMagnitudes = false; ///< .abs
   bool nanWins = false;      ///< .NaN
-  /// Of one word or more.
+  /// The reduction of one or more words.
   std::uint32_t of(std::span<const std::uint32_t> words) const;
 };
 
@@ -54,28 +54,29 @@ class TensorMemory {
   /// Columns are allocated in groups of this many.
   static constexpr unsigned kGroupColumns = 32, kGroups = kColumns / kGroupColumns;
 
-  /// Nothing allocated. The contents are undefined: zeros here.
+  /// Frees everything. The contents are undefined; here they are zero.
   void reset();
-  /// Allocates `groups` of columns, at a multiple of their number; the first one, or nothing where there is no room.
+  /// Allocates `groups` of columns, at a multiple of their number. Returns the first one, or nothing if there is no
+  /// room.
   std::optional<unsigned> allocate(unsigned groups);
-  /// The same in the memory of both blocks of a pair (.cta_group::2).
+  /// Likewise in the memory of both blocks of a pair (.cta_group::2).
   static std::optional<unsigned> allocateForPair(TensorMemory& first, TensorMemory& second, unsigned groups);
-  /// Bits of groups that are allocated.
+  /// The mask of allocated groups.
   std::uint32_t allocated() const { return allocated_; }
   void setAllocated(std::uint32_t groups) { allocated_ = groups; }
 
-  /// A cell of an allocated column; null outside of these.
+  /// A cell of an allocated column; null outside of the allocated columns.
   std::uint32_t* cell(unsigned lane, unsigned column);
 
-  /// A register of a thread of warp `warp` of the block: loads it, or with `isStore` stores it. `isHalf` (.pack::16b,
-  /// .unpack::16b): it holds the low halves of two columns. Registers that stand for nothing stay as they are.
+  /// Loads a register of a thread of warp `warp` of the block, or stores it if `isStore`. `isHalf` (.pack::16b,
+  /// .unpack::16b): it holds the low halves of two columns. Registers without a cell do not change.
   std::optional<TensorFault> access(std::uint32_t address, TensorShape shape, unsigned warp, unsigned thread,
                                     unsigned index, bool isHalf, bool isStore, std::uint32_t& value);
 
-  /// tcgen05.shift: of each warp's 32 lanes, all but the last get the 32 bytes from the address on that the next lane
-  /// has. PTX manual, "tcgen05.shift" and "Data Movement Shape" (.31x256b). Which way the rows go, and that they do so
-  /// for all four warps, the manual leaves open; it was measured on a B200 with addresses in lane 0
-  /// (github.com/cicuvc/nvidia-sass-document, tests/tcgen05_cp_shift_runtime.cu). Others are a fault.
+  /// tcgen05.shift: in each warp's 32 lanes, all but the last receive 32 bytes of the next lane, starting at the
+  /// address. PTX manual, "tcgen05.shift" and "Data Movement Shape" (.31x256b). The manual leaves open the direction,
+  /// and whether all four warps shift. This was measured on a B200 with addresses in lane 0
+  /// (github.com/cicuvc/nvidia-sass-document, tests/tcgen05_cp_shift_runtime.cu). Other addresses are a fault.
   std::optional<TensorFault> shiftRows(std::uint32_t address);
 
  private:

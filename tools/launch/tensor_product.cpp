@@ -24,13 +24,13 @@ unsigned field(std::uint64_t bits, unsigned at, unsigned count) {
   return static_cast<unsigned>(bits >> at & ((std::uint64_t{1} << count) - 1));
 }
 
-/// Elements of A or of B.
+/// The elements of A or of B.
 struct Elements {
   bool isInteger = false, isSigned = false;
   Format format = Format::F16;
   unsigned bits = 16;    ///< of an element
-  unsigned spacing = 16; ///< from one to the next in tensor memory
-  bool isPadded = false; ///< 16 of them fill 16 bytes, whatever they take
+  unsigned spacing = 16; ///< distance in tensor memory
+  bool isPadded = false; ///< 16 of them occupy 16 bytes, regardless of their size
   bool isNegated = false, isTransposed = false;
 
   double number(std::uint32_t raw) const {
@@ -40,10 +40,10 @@ struct Elements {
   }
 };
 
-/// What the instruction descriptor says.
+/// The fields of the instruction descriptor.
 struct Shape {
   unsigned m = 0, n = 0, depth = 0;
-  unsigned held = 0; ///< of a row of A, elements that are there: half of them where it is sparse
+  unsigned held = 0; ///< stored elements per row of A: half of them if it is sparse
   Elements a, b;
   Format sum = Format::F32;
   bool saturates = false, isSparse = false;
@@ -116,7 +116,7 @@ std::optional<Shape> shapeOf(const TensorProduct& product) {
   return s;
 }
 
-/// The fields of a matrix descriptor that say the same as on sm_90, in the places that they have there.
+/// The fields of a matrix descriptor with the same meaning as on sm_90, moved to their positions there.
 std::optional<MatrixDescriptor> matrixOf(std::uint64_t bits) {
   // By layout: none, 128 bytes in units of 32, 128, 64, 32 bytes.
   constexpr std::array<int, 8> kSwizzles{0, -1, 1, -1, 2, -1, 3, -1};
@@ -129,9 +129,9 @@ std::optional<MatrixDescriptor> matrixOf(std::uint64_t bits) {
   return d;
 }
 
-/// Which columns of B count as zeros (.ws), and which one is the first: the 64 bits of a zero-column mask descriptor
-/// (PTX manual, "Zero-Column Mask Descriptor"). What its table says of Skip Span and Use Span contradicts its examples
-/// 2 to 4; this follows the examples: columns are used Use Span + 1 in a row, and zeros Skip Span + 1.
+/// The columns of B that are zero (.ws), and the first column: the 64 bits of a zero-column mask descriptor (PTX
+/// manual, "Zero-Column Mask Descriptor"). The manual's table of Skip Span and Use Span contradicts its examples 2 to
+/// 4; this follows the examples: Use Span + 1 used columns alternate with Skip Span + 1 zero columns.
 class ColumnMask {
  public:
   ColumnMask(std::uint64_t bits, unsigned rows, unsigned columns)
@@ -145,7 +145,7 @@ class ColumnMask {
         return TensorFault{"unsupported", "the PTX manual does not say what a start count beyond the first span means"};
     return std::nullopt;
   }
-  /// How many columns in front of those of the product B has.
+  /// The number of columns of B before those of the product.
   unsigned shift() const { return field(bits_, 56, 6); }
   bool isZero(unsigned column) const {
     if (!isMasking()) return false;
@@ -155,7 +155,7 @@ class ColumnMask {
 
  private:
   bool isMasking() const { return field(bits_, 39, 1) != 0; }
-  unsigned parts() const { return TensorMemory::kLanes / rows_; } ///< with a start of their own
+  unsigned parts() const { return TensorMemory::kLanes / rows_; } ///< each with its own start
   unsigned start(unsigned part) const { return field(bits_, 8 * part, 8); }
   bool startsWithZeros(unsigned part) const { return field(bits_, 32 + part, 1) != 0; }
   unsigned zeros() const { return field(bits_, 40, 8) + 1; }
@@ -165,7 +165,7 @@ class ColumnMask {
   unsigned rows_, each_;
 };
 
-/// Where a row of D is, for one of its columns.
+/// The location of a row of D, for one of its columns.
 struct Cell {
   unsigned side, lane, column;
 };
@@ -233,7 +233,7 @@ class Multiplication {
             fault_ = invalid("a transposed matrix of 4 or 6 bits");
             return;
           }
-          // 16 elements without gaps at the start of 16 bytes.
+          // 16 contiguous elements at the start of 16 bytes.
           constexpr unsigned kGroup = 16;
           const unsigned at = k % kGroup * e.bits;
           const std::uint64_t unit = matrix->address(first + i, k / kGroup * kGroup, spacing, false);
@@ -250,7 +250,7 @@ class Multiplication {
       }
   }
 
-  /// The read was reported by who did it.
+  /// The reader has already reported the fault.
   void report() { fault_ = TensorFault{}; }
 
   void loadFromTensor(unsigned side, unsigned rows) {
@@ -272,10 +272,10 @@ class Multiplication {
       }
   }
 
-  /// Which elements A has. Four bits of metadata tell which two of a chunk of four elements are there (of tf32: 0b0100
-  /// the first of two, 0b1110 the second; of four bits: of four pairs). A lane has what belongs to its row, 64 bits in
-  /// two columns; for elements of 16 and 32 bits half of it, the other half the lane of the row eight above or below,
-  /// in one of two columns that the descriptor selects (CUTLASS: tmem_e_frg of mma_traits_sm100_frag.hpp).
+  /// Reads the metadata of A. Four bits select two stored elements of a chunk of four (tf32: 0b0100 the first of two,
+  /// 0b1110 the second; four-bit elements: two of four pairs). A lane has the metadata of its row, 64 bits in two
+  /// columns. For elements of 16 and 32 bits it has half of that; the other half is in the lane of the row eight above
+  /// or below. The descriptor selects one of two columns (CUTLASS: tmem_e_frg of mma_traits_sm100_frag.hpp).
   void loadPlaces(unsigned side, unsigned rows) {
     if (rows != TensorMemory::kLanes || s_.selector > 1) {
       fault_ = invalid("a sparse product of this shape");
@@ -309,24 +309,24 @@ class Multiplication {
       for (unsigned n = 0; n < neighbours; ++n)
         places_.push_back(first + place * neighbours + n);
   }
-  /// The column of A where the k-th element of a row stands.
+  /// The column of A of the k-th stored element of a row.
   unsigned placeOfElement(unsigned row, unsigned k) const { return s_.isSparse ? places_[row * s_.held + k] : k; }
 
-  /// Of a row of the block's own. 64 rows leave half of each warp's lanes out.
+  /// The lane of a row of the block. With 64 rows, half of each warp's lanes are unused.
   unsigned laneOf(unsigned row) const {
     return s_.m == 64 && !p_.isPair && !p_.isWeightStationary ? row / 16 * 32 + row % 16 : row;
   }
 
   Cell placeOf(unsigned row, unsigned column) const {
     const unsigned rows = s_.m / (p_.isPair ? 2 : 1), side = row / rows;
-    // Where all of the rows fit several times, the columns are in as many parts, one below the other.
+    // If all rows fit several times, the columns are split into as many parts, one below the other.
     unsigned parts = 1;
     if (p_.isPair || p_.isWeightStationary) parts = TensorMemory::kLanes / rows;
     const unsigned width = s_.n / parts;
     return {side, laneOf(row % rows) + column / width * rows, column % width};
   }
 
-  /// Scales of row i of a block stand in lane i % 32 of column i / 32, a byte for each; each block of a pair has those
+  /// Scales of row i of a block are in lane i % 32 of column i / 32, one byte for each; each block of a pair has those
   /// of all columns of B.
   void applyScales(unsigned rows) {
     if (p_.isPair && s_.m != 256) {
@@ -390,12 +390,12 @@ class Multiplication {
   std::span<const TensorSide> sides_;
   const Shape& s_;
   std::vector<double> a_;                ///< by rows
-  std::array<std::vector<double>, 2> b_; ///< by columns, as each block has it
-  std::vector<unsigned> places_;         ///< of sparse A: the columns of the elements that are there, by rows
+  std::array<std::vector<double>, 2> b_; ///< by columns, separate for each block
+  std::vector<unsigned> places_;         ///< for sparse A: the columns of the stored elements, by rows
   std::optional<TensorFault> fault_;
 };
 
-/// Sixteen numbers of six bits without gaps, each in a byte of its own.
+/// Expands sixteen contiguous six-bit numbers to a byte each.
 std::array<std::uint8_t, 16> bytesOfSixBits(const std::array<std::uint8_t, 16>& packed) {
   std::array<std::uint8_t, 16> bytes{};
   constexpr unsigned kBits = 6;
@@ -421,7 +421,7 @@ std::optional<TensorFault> multiply(const TensorProduct& product, std::span<cons
 std::optional<TensorFault> copyToTensor(std::uint32_t address, std::uint64_t descriptor, TensorCopyShape shape,
                                         TensorCopyFormat format, const TensorSide& side) {
   unsigned rows = 128, bytes = 16, group = 32;
-  std::vector<std::vector<unsigned>> lanesOf; // by group of rows: the first lanes of where they go
+  std::vector<std::vector<unsigned>> lanesOf; // by group of rows: the first lanes of the destinations
   switch (shape) {
   case TensorCopyShape::Rows128Bits256: bytes = 32; [[fallthrough]];
   case TensorCopyShape::Rows128Bits128: lanesOf = {{0}, {32}, {64}, {96}}; break;

@@ -6,22 +6,21 @@
 #include <functional>
 #include <span>
 
-// Matrix products and copies of tensor memory (tcgen05.mma, tcgen05.cp). Both engines share this. What the bits of an
-// instruction descriptor and of a matrix descriptor mean: PTX manual, "Instruction descriptor" and "Shared memory
-// descriptor", and CUTLASS' mma_sm100_desc.hpp. Which lanes hold which rows: PTX manual, "Data path layout
-// organization".
+// Matrix products and copies of tensor memory (tcgen05.mma, tcgen05.cp). Shared by both engines. The bits of
+// instruction and matrix descriptors: PTX manual, "Instruction descriptor" and "Shared memory descriptor", and CUTLASS'
+// mma_sm100_desc.hpp. The lanes of rows: PTX manual, "Data path layout organization".
 
 namespace orias::launch {
 
-/// A block that takes part.
+/// A participating block.
 struct TensorSide {
   TensorMemory* memory = nullptr;
-  /// Reads its shared memory; false where that was reported.
+  /// Reads its shared memory. Returns false after reporting a fault.
   std::function<bool(std::uint64_t address, std::span<std::byte> out)> read;
 };
 
 struct TensorProduct {
-  /// Half is kind::f16 and kind::tf32; which one the descriptor says.
+  /// Half is kind::f16 and kind::tf32; the descriptor distinguishes them.
   enum class Kind : std::uint8_t { Half, Narrow, Integer, ScaledNarrow, Scaled4 } kind = Kind::Half;
   bool isPair = false;             ///< .cta_group::2
   bool isWeightStationary = false; ///< .ws
@@ -30,19 +29,19 @@ struct TensorProduct {
   bool adds = false;              ///< D += A B; else D = A B
   unsigned scaleOfD = 0;          ///< D is multiplied by 2^-scale before
   unsigned scaleVectors = 1;      ///< scales of a row of A: scale_vec::1X, 2X, 4X
-  std::uint64_t a = 0, b = 0;     ///< matrix descriptors; of A in tensor memory its address
+  std::uint64_t a = 0, b = 0;     ///< matrix descriptors; for A in tensor memory its address
   std::uint32_t d = 0, shape = 0; ///< the address; the instruction descriptor
-  std::uint32_t metadata = 0;     ///< .sp: the address of what says which elements A has
+  std::uint32_t metadata = 0;     ///< .sp: the address of the metadata of A
   std::uint32_t scaleA = 0, scaleB = 0;
   std::array<std::uint32_t, 8> skippedLanes{};
-  std::uint64_t zeroColumns = 0; ///< .ws: which columns of B count as zeros
+  std::uint64_t zeroColumns = 0; ///< .ws: the mask of zero columns of B
 };
 
-/// Sums are taken in double precision by rising k, then D is added, and the sum is rounded once. `sides`: the block, or
-/// both of a pair, the even one first.
+/// Sums in double precision in ascending k, then adds D, with a single rounding. `sides`: the block, or both of a pair,
+/// the even one first.
 std::optional<TensorFault> multiply(const TensorProduct& product, std::span<const TensorSide> sides);
 
-/// tcgen05.cp: numbered as the shapes in the word of UTCCP.
+/// tcgen05.cp: numbered as the shapes in UTCCP.
 enum class TensorCopyShape : std::uint8_t {
   Rows128Bits256,
   Rows4Bits256 = 2,
@@ -51,7 +50,8 @@ enum class TensorCopyShape : std::uint8_t {
   Rows64Warps01,
   Rows32
 };
-/// Numbered as the formats there: numbers of four and six bits, 16 of them at the start of 16 bytes, become bytes.
+/// Numbered as the formats in UTCCP. Numbers of four and six bits, 16 of them at the start of 16 bytes, are expanded to
+/// bytes.
 enum class TensorCopyFormat : std::uint8_t { Plain, FourBits, SixBits };
 std::optional<TensorFault> copyToTensor(std::uint32_t address, std::uint64_t descriptor, TensorCopyShape shape,
                                         TensorCopyFormat format, const TensorSide& side);

@@ -18,14 +18,14 @@ std::int64_t modulo(std::int64_t value, std::int64_t period) {
   return (value % period + period) % period;
 }
 
-/// Where on which face a direction meets a cube from -1 to 1. Faces: x, -x, y, -y, z, -z; each is seen from inside as
-/// OpenGL has it. Of equal coordinates z is taken before y before x.
+/// The face and position where a direction intersects a cube from -1 to 1. Faces: x, -x, y, -y, z, -z; each is seen
+/// from inside, as in OpenGL. Of equal coordinates z has priority over y, and y over x.
 struct OnCube {
   unsigned face;
   double across, down;
 };
 
-/// The same on the plane of that face, which the direction need not meet first.
+/// Likewise on the plane of the given face, which need not be the first one on the direction.
 OnCube onPlaneOf(unsigned face, double x, double y, double z) {
   const double ax = std::abs(x), ay = std::abs(y), az = std::abs(z);
   switch (face) {
@@ -44,7 +44,7 @@ OnCube onCube(double x, double y, double z) {
   return onPlaneOf(x < 0 ? 1 : 0, x, y, z);
 }
 
-/// NaN counts as 0, and nobody tells numbers apart that are far outside.
+/// NaN counts as 0. Numbers far outside are clamped, because they are equivalent.
 double inRange(double texels) {
   constexpr double kFar = 1 << 30;
   return std::isnan(texels) ? 0 : std::clamp(texels, -kFar, kFar);
@@ -140,7 +140,7 @@ Texel Texels::fetch(const std::array<std::int64_t, 3>& at, std::uint32_t layer, 
                     std::uint32_t sample) const {
   const auto from = static_cast<unsigned>(std::clamp<std::int64_t>(level, 0, texture_.levels - 1));
   const auto sides = texture_.levelSize(from);
-  std::array<std::int64_t, 3> place{}; // callers may give more coordinates than there are
+  std::array<std::int64_t, 3> place{}; // callers may pass more coordinates than necessary
   for (unsigned d = 0; d < texture_.dimensions(); ++d) {
     if (at[d] < 0 || at[d] >= sides[d]) return {};
     place[d] = at[d];

@@ -8,8 +8,8 @@
 #include <span>
 #include <string>
 
-// Textures and surfaces: how a launch describes them, and how the engines read texels. Both engines share this, for
-// what they are compared on is the code around it.
+// Textures and surfaces: how a launch describes them, and how the engines read texels. Shared by both engines, which
+// are compared on the code around it.
 
 namespace orias::launch {
 
@@ -23,20 +23,20 @@ enum class TextureShape : std::uint8_t {
   PlaneLayers,
   Cube,
   CubeLayers,
-  Samples,     ///< a plane of texels that have several samples each
+  Samples,     ///< a plane of texels with several samples each
   SampleLayers ///< layers of such planes
 };
-/// What stands for texels outside. Wrap and Mirror are for normalised coordinates; others are clamped instead.
+/// The value of texels outside. Wrap and Mirror require normalized coordinates; otherwise coordinates are clamped.
 enum class AddressMode : std::uint8_t { Clamp, Border, Wrap, Mirror };
-/// How the value that an instruction gives compares with a texel: as it must for the result to be 1.
+/// The comparison of the instruction's value with a texel; the result is 1 if it holds.
 enum class Comparison : std::uint8_t { Less, Equal, LessEqual, Greater, NotEqual, GreaterEqual };
 
-/// What filters a texture where PTX has samplers apart (texmode_independent).
+/// The filter settings of a separate sampler (texmode_independent).
 struct Sampler {
   std::string name;
   std::array<AddressMode, 3> address{};
   bool isLinear = false;
-  bool forcesUnnormalized = false; ///< coordinates count texels, whatever the texture says
+  bool forcesUnnormalized = false; ///< coordinates count texels, regardless of the texture
   Comparison comparison = Comparison::LessEqual;
 };
 
@@ -47,16 +47,16 @@ struct Texture {
   std::uint64_t offset = 0; ///< of the first texel, in bytes
   TextureShape shape = TextureShape::Plane;
   std::array<std::uint32_t, 3> size{1, 1, 1}; ///< texels: width, height, depth
-  std::uint32_t layers = 1;                   ///< of cubes: how many cubes
-  std::uint32_t samples = 1;                  ///< of a texel; they lie side by side
-  std::uint32_t levels = 1;                   ///< each has half the sides of the one before it, and follows it
+  std::uint32_t layers = 1;                   ///< for cubes: number of cubes
+  std::uint32_t samples = 1;                  ///< per texel; consecutive in memory
+  std::uint32_t levels = 1;                   ///< each has half the dimensions of the previous one, and follows it
   ElementType type{};
   unsigned channels = 1;   ///< 1, 2 or 4
-  std::uint64_t pitch = 0; ///< bytes from row to row, of the first level
+  std::uint64_t pitch = 0; ///< bytes between rows of the first level
   std::array<AddressMode, 3> address{};
   bool isLinear = false;           ///< filtered; else the nearest texel
-  bool hasUnitCoordinates = false; ///< floating-point coordinates go from 0 to 1
-  bool readsUnit = false;          ///< integers are read as fractions of the greatest one
+  bool hasUnitCoordinates = false; ///< floating-point coordinates range from 0 to 1
+  bool readsUnit = false;          ///< integers are read as fractions of the maximum
   Comparison comparison = Comparison::LessEqual;
 
   unsigned dimensions() const;
@@ -67,16 +67,16 @@ struct Texture {
   /// Planes of one level: layers, and the faces of cubes.
   std::uint32_t planes() const { return layers * (isCube() ? 6 : 1); }
   std::array<std::uint32_t, 3> levelSize(unsigned level) const;
-  /// Bytes from row to row.
+  /// Bytes between rows.
   std::uint64_t levelPitch(unsigned level) const;
-  /// All bytes from the first texel to behind the last.
+  /// The size in bytes from the first texel to the end of the last.
   std::uint64_t bytes() const;
-  /// The same with what the sampler says. Integers are not filtered.
+  /// A copy with the settings of the sampler. Integers are not filtered.
   Texture with(const Sampler& sampler) const;
 };
 
-/// The four components as bits, of a float or of an integer as the texture's type says. Those that the texture does not
-/// have are 0, 0 and 1.
+/// The four components as bits, of a float or an integer depending on the texture's type. Missing components are 0, 0
+/// and 1.
 using Texel = std::array<std::uint32_t, 4>;
 
 /// A texture in the memory of a device.
@@ -85,12 +85,12 @@ class Texels {
   Texels(const Texture& texture, Memory& memory, std::uint64_t address)
       : texture_(texture), memory_(memory), address_(address) {}
 
-  /// Where an instruction looks.
+  /// The location that an instruction accesses.
   struct Place {
-    std::array<float, 3> at{}; ///< of a cube: a direction
+    std::array<float, 3> at{}; ///< for a cube: a direction
     std::uint32_t layer = 0;
-    std::array<int, 3> shift{}; ///< by texels
-    float level = 0;            ///< the nearest one is read
+    std::array<int, 3> shift{}; ///< in texels
+    float level = 0;            ///< the nearest one is used
     std::optional<float>
         reference; ///< compared with the first component of each texel; the results, 1 or 0, are filtered
   };
@@ -98,24 +98,24 @@ class Texels {
   /// By integer coordinates; zero outside.
   Texel fetch(const std::array<std::int64_t, 3>& at, std::uint32_t layer, std::int64_t level = 0,
               std::uint32_t sample = 0) const;
-  /// The nearest texel, or filtered: weights have 8 bits behind the point, their sums are rounded once. The weights'
-  /// precision is what the CUDA programming guide says of the machine; how it rounds is ours.
+  /// The nearest or the filtered texel. Weights have 8 fractional bits, and the sum is rounded once. The precision of
+  /// the weights is from the CUDA programming guide; the rounding is our choice.
   Texel sample(const Place& place) const;
-  /// One component of the four texels that a filter of a plane would read: lower left, lower right, upper right, upper
+  /// One component of the four texels that a bilinear filter would read: lower left, lower right, upper right, upper
   /// left, where y grows downwards.
   Texel gather(const Place& place, unsigned component) const;
-  /// The level of detail for derivatives of the coordinates at `at` by x and by y, as OpenGL defines it: of the longer
-  /// of the two in texels. Of a cube they are taken from there to the neighbours, on the face that `at` meets.
+  /// The level of detail for derivatives of the coordinates at `at` by x and by y, as OpenGL defines it: from the
+  /// longer of the two in texels. For a cube they are differences to the neighbors, on the face that `at` intersects.
   float levelFor(const std::array<float, 3>& at, std::span<const float> byX, std::span<const float> byY) const;
 
   const Texture& texture() const { return texture_; }
 
   enum class Outside : std::uint8_t { Zero, Clamp, Trap };
-  /// Where `bytes` bytes of a surface lie whose x counts bytes. Nothing outside, unless clamped.
+  /// The address of `bytes` bytes of a surface; x counts bytes. Returns nothing if they are outside and not clamped.
   std::optional<std::uint64_t> surfaceAddress(std::array<std::int64_t, 3> at, std::int64_t layer, unsigned bytes,
                                               Outside outside) const;
-  /// The bytes of a texel that `components` make, as many as the texture has: rounded to its format, clamped to its
-  /// range. Those that are not given are 0.
+  /// The bytes of a texel made of `components`, as many as the texture has: rounded to its format, clamped to its
+  /// range. Missing components are 0.
   std::array<std::byte, 16> packed(std::span<const std::uint32_t> components) const;
 
  private:

@@ -50,7 +50,7 @@ std::uint32_t factOf(const Texture& texture, TextureFact fact) {
   case TextureFact::ArraySize: return texture.layers;
   case TextureFact::Levels: return texture.levels;
   case TextureFact::Samples: return texture.samples;
-  case TextureFact::MemoryLayout: return 1; // rows lie one behind the other
+  case TextureFact::MemoryLayout: return 1; // rows are consecutive
   }
   return 0;
 }

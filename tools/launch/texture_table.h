@@ -8,25 +8,25 @@
 #include <span>
 #include <vector>
 
-// What a driver tells of textures and surfaces beside their sizes (txq, suq).
+// The properties of textures and surfaces, other than their sizes, that the driver provides (txq, suq).
 
 namespace orias::launch {
 
 using isa::TextureFact;
 
-/// The number that stands for it: the modes in the order in which the PTX manual lists them; the types and orders of
-/// channels as OpenCL numbers them, which the manual refers to.
+/// The value of the property: modes are numbered in the order of the PTX manual; types and orders of channels as in
+/// OpenCL, which the manual refers to.
 std::uint32_t factOf(const Texture& texture, TextureFact fact);
-/// Of a sampler: its modes, its filter, and whether it forces coordinates that count texels.
+/// Of a sampler: its modes, its filter, and whether it forces unnormalized coordinates.
 std::uint32_t factOf(const Sampler& sampler, TextureFact fact);
 
-/// Bytes of an entry in a driver's table: ours to choose, as programs ask for it by a symbol.
+/// The size in bytes of an entry in the driver's table. It is our choice, because programs get it from a symbol.
 inline constexpr std::uint32_t kTextureEntryBytes = 0x40;
 
-/// The tables as ptxas' code reads them (encoder/isa/texture_table.h). Entries are counted by handles; there is no
-/// texture 0.
+/// The tables in the format that ptxas' code reads (encoder/isa/texture_table.h). Entries are indexed by handle; there
+/// is no texture 0.
 std::vector<std::byte> textureTable(std::span<const Texture> textures);
-/// Those of textures and samplers that are apart.
+/// The tables of textures and separate samplers.
 std::vector<std::byte> independentTextureTable(std::span<const Texture> textures);
 std::vector<std::byte> samplerTable(std::span<const Sampler> samplers);
 std::vector<std::byte> surfaceTable(std::span<const Texture> textures);

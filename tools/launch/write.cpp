@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Elements as numbers, or as their bits where a number would not say which.
+/// Elements as numbers, or as bits where a number would be ambiguous.
 Json elements(ElementType type, std::span<const std::byte> bytes) {
   const unsigned width = elementBytes(type);
   Json list = Json::array();
@@ -121,7 +121,7 @@ std::string writeLaunch(const Launch& launch) {
   json["arguments"] = Json::array();
   for (const Argument& argument : launch.arguments)
     json["arguments"].push_back(describe(argument, launch));
-  // One key a line, so that two files can be compared; lists of elements in one line.
+  // One key per line, so that files can be compared; lists of elements are on one line.
   std::string text = "{\n";
   for (auto item = json.begin(); item != json.end(); ++item) {
     text += fmt::format("  \"{}\": ", item.key());

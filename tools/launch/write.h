@@ -6,9 +6,9 @@
 
 namespace orias::launch {
 
-/// The launch as a launch file, which parseLaunch() reads as the same launch again: contents as lists of bits. What
-/// buffers are expected to hold is written too, pointers inside of contents are not: throws orias::Error for a launch
-/// that has some.
+/// The launch as a launch file, which parseLaunch() reads as the same launch again; contents are lists of bits.
+/// Expected contents of buffers are written, too. Pointers inside of contents are not supported: throws orias::Error if
+/// the launch has any.
 std::string writeLaunch(const Launch& launch);
 
 } // namespace orias::launch

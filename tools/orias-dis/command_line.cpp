@@ -32,7 +32,7 @@ const po::options_description& shownOptions() {
   return all;
 }
 
-/// The choice that `value` names. Throws UsageError for another word.
+/// The choice with the name `value`. Throws UsageError for another word.
 template <typename T>
 T choose(std::string_view option, const std::string& value, const std::map<std::string, T>& choices) {
   if (const auto found = choices.find(value); found != choices.end()) return found->second;

@@ -7,7 +7,7 @@
 
 namespace orias::dis {
 
-/// What the user asked for.
+/// The parsed command line.
 struct CommandLine {
   enum class Show : std::uint8_t { Help, Listing, Graph, Hazards };
   enum class Format : std::uint8_t { Plain, Annotated, Json };

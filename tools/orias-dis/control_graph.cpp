@@ -32,7 +32,7 @@ class Recovery {
       for (const encoder::FlowEdge& edge : block.successors)
         graph_.edges.push_back({from, edge.to, edge.kind, false});
     }
-    // Code may seem to run on into the padding.
+    // Code may appear to fall through into the padding.
     std::erase_if(graph_.edges, [&](const GraphEdge& edge) { return edge.to >= graph_.nodes.size(); });
   }
 
@@ -57,7 +57,7 @@ class Recovery {
       if (flow.callee && *flow.callee < graph_.nodes.back().end) graph_.nodes[nodeAt(*flow.callee)].isEntry = true;
   }
 
-  /// A node in front of all entries makes one graph of the functions in the code.
+  /// A node before all entries connects the functions in the code to one graph.
   void findLoops() {
     const std::size_t count = graph_.nodes.size();
     Graph flow(count + 1);
@@ -86,7 +86,7 @@ class Recovery {
     std::uint32_t region = 0; ///< that it opens
   };
 
-  /// What BSSY and BSYNC do, by word.
+  /// The convergence steps of BSSY and BSYNC, by word.
   std::map<std::uint32_t, ConvergenceStep> convergenceSteps() {
     std::map<std::uint32_t, ConvergenceStep> steps;
     const std::uint32_t end = graph_.nodes.back().end;

@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kProgram = "orias-dis";
 constexpr std::string_view kFaultNote = "internal error of orias-dis; please report it with the cubin";
 
-/// The functions that were asked for, in the order of the file. Throws orias::Error for a name that is not there.
+/// The requested functions, in the order of the file. Throws orias::Error for a name that does not exist.
 std::vector<const cubin::Function*> chooseFunctions(const cubin::Module& module, const CommandLine& line) {
   for (const std::string& wanted : line.kernels) {
     NearestName nearest(wanted);
@@ -54,7 +54,7 @@ std::string graphOf(const cubin::Function& function, const encoder::FunctionList
   return line.graphFormat == CommandLine::GraphFormat::Dot ? renderDot(graph, listing) : renderText(graph, listing);
 }
 
-/// The report of the hazard checker on one function; empty when it has nothing to say.
+/// The report of the hazard checker on one function; empty if there are no hazards.
 std::string hazardsOf(const cubin::Function& function, const isa::Target& target) {
   const std::vector<isa::Word> words = encoder::wordsOf(function);
   const hazard::Report report = hazard::check(words, target);

@@ -31,7 +31,7 @@ std::string regionName(const Region& region) {
   return fmt::format("B{} from {} to {}", region.barrier, place(region.begin), place(region.join));
 }
 
-/// Text in the quotes of a record label: `\l` ends a line that stands left.
+/// Text in the quotes of a record label: `\l` ends a left-aligned line.
 std::string escaped(std::string_view text) {
   std::string out;
   for (char c : text) {

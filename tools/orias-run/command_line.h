@@ -9,18 +9,18 @@
 
 namespace orias::run {
 
-/// What the user asked for.
+/// The parsed command line.
 struct CommandLine {
   bool help = false;
   std::string launchFile;
-  std::string program;     ///< empty: the one that the launch file names
+  std::string program;     ///< empty: the one in the launch file
   std::string compareWith; ///< a second program; may be empty
-  bool assemble = false;   ///< run the cubin that orias makes of the PTX
-  Options assembleOptions; ///< how
+  bool assemble = false;   ///< run the cubin that orias assembles from the PTX
+  Options assembleOptions; ///< options for that
   launch::RunOptions run;
   std::optional<std::string> traceFile; ///< `-`: standard output
   bool json = false;
-  bool progress = false; ///< a line on standard error even where that is no terminal
+  bool progress = false; ///< write progress lines to standard error even if it is not a terminal
 };
 
 /// Reads the words after the program's name. Throws tools::UsageError.

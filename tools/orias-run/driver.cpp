@@ -20,7 +20,7 @@ constexpr std::string_view kProgram = "orias-run";
 constexpr std::string_view kFaultNote =
     "internal error of orias-run; please report it with the launch file and the program";
 
-/// The file to run: the one named on the command line, or the launch's.
+/// The file to run: from the command line, or from the launch.
 std::string programOf(const CommandLine& line, const launch::Launch& launch) {
   if (!line.program.empty()) return line.program;
   std::string path = launch::programPath(launch, line.launchFile);
@@ -54,7 +54,7 @@ ExitStatus run(std::span<const std::string> words) {
   outcome.result = engine->run(device, options);
   progress.reset();
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  // What an incomplete run left says nothing.
+  // The memory after an incomplete run is meaningless.
   if (outcome.result.completed) outcome.wrong = launch::checkExpected(device);
   outcome.endedAsExpected = launch::endedAsExpected(launch, outcome.result);
 

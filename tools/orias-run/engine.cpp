@@ -71,8 +71,8 @@ class OriEngine final : public Engine {
   emu::Program program_;
 };
 
-/// A program that calls the device runtime becomes an object with all its kernels, which the emulator runs without a
-/// linker.
+/// A program that calls the device runtime is assembled as an object with all its kernels, which the emulator runs
+/// without a linker.
 void adapt(Options& options, const std::string& text, const std::string& kernel) {
   options.entries = {kernel};
   Diagnostics diagnostics("", text);

@@ -6,12 +6,12 @@
 
 namespace orias::run {
 
-/// Says on standard error, about once a second, how far a run has come: one line that is written over on a terminal,
-/// one after the other elsewhere.
+/// Reports the progress of a run on standard error, about once a second: on a terminal in one line that is overwritten,
+/// otherwise in separate lines.
 class ProgressLine final : public launch::Progress {
  public:
   explicit ProgressLine(const launch::Launch& launch);
-  /// Takes the line away.
+  /// Clears the line.
   ~ProgressLine() override;
   void tell(std::uint64_t threadInstructions, std::uint64_t ctas) override;
 

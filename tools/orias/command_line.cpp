@@ -21,16 +21,16 @@ namespace {
 
 constexpr unsigned kDeepestOptionsFile = 16;
 
-// The limits of ptxas on every architecture from sm_75 on: observed with -maxrregcount and -v.
+// ptxas' limits on every architecture from sm_75 on: observed with -maxrregcount and -v.
 constexpr unsigned kFewestRegisters = 24;
 constexpr unsigned kArchMinRegisters = 32;
-// Pipelining, rematerialization before allocation, and outlining: each tries what it may then throw away.
+// Pipelining, rematerialization before allocation, and outlining: each makes attempts that it may discard.
 constexpr std::string_view kExpensivePhases = "24,54,69,69b,69d,136";
 constexpr unsigned kUsualUsageLevel = 5, kHighestUsageLevel = 10;
 constexpr int kUsualWarpWorth = 35; // the default of PreSchedWarpWorth
 constexpr unsigned kMostRegisters = 255;
 
-// What the merging of equal code is made of: MergeEquivalentConditionalFlow and its late form.
+// The phases that merge equal code: MergeEquivalentConditionalFlow and its late form.
 constexpr std::string_view kMergingPhases = "133,136";
 constexpr std::string_view kFloatAtomics = "OptimizeUniformAtomicMode=2";
 
@@ -69,8 +69,8 @@ std::string quotedList(std::span<const std::string> names) {
   return out;
 }
 
-/// Options in Boost's terms. Only those of a command line: describing the whole table took a fifth of the time of an
-/// empty kernel.
+/// The options in Boost's terms. Only those on the command line: describing the whole table took a fifth of the time of
+/// an empty kernel.
 po::options_description describe(const std::set<Option>& options) {
   po::options_description result;
   for (const Option id : options) {
@@ -85,7 +85,7 @@ po::options_description describe(const std::set<Option>& options) {
   return result;
 }
 
-/// Options that name files, or what a reproducer keeps in files of its own.
+/// Options that refer to files, or whose content a reproducer stores in files.
 bool isFileOption(Option id) {
   switch (id) {
   case Option::OptionsFile:
@@ -113,7 +113,7 @@ std::string_view nameOf(std::string_view word) {
   return word.substr(0, word.find('='));
 }
 
-/// `-O3` and `-m64`: the only options that ptxas accepts with a value glued to the letter.
+/// `-O3` and `-m64`: the only options for which ptxas accepts a value joined to the letter.
 bool isGluedNumber(std::string_view word) {
   return word.size() > 2 && word[0] == '-' && (word[1] == 'O' || word[1] == 'm') &&
          word.find_first_not_of("0123456789", 2) == std::string_view::npos;
@@ -160,7 +160,7 @@ void Parser::parse(std::span<const std::string> words, unsigned depth) {
   bool onlyFiles = false;
   for (const std::string& word : words) {
     onlyFiles = onlyFiles || word == "--";
-    // Boost would take `-ofoo` for `-o foo`, and write a file that nobody asked for.
+    // Boost would parse `-ofoo` as `-o foo`, and write an unintended file.
     const bool isOption = !onlyFiles && word.size() > 1 && word[0] == '-';
     const OptionSpec* option = isOption ? findOption(nameOf(word)) : nullptr;
     if (isOption && !option && !isGluedNumber(word)) failUnknown(word);
@@ -184,7 +184,7 @@ void Parser::parse(std::span<const std::string> words, unsigned depth) {
       const OptionSpec* found = findOption(option.string_key);
       ORIAS_CHECK(found != nullptr, option.string_key);
       std::string value = option.value.empty() ? "" : option.value.front();
-      // Boost leaves the sign in `-O=3`, because one letter may have a glued value.
+      // Boost keeps the sign in `-O=3`, because a one-letter option may have a joined value.
       if (found->shortName.size() == 1 && value.starts_with('=')) value.erase(0, 1);
       apply(*found, value, depth);
     }
@@ -235,16 +235,16 @@ void Parser::check(const OptionSpec& option, const std::string& value) const {
 }
 
 void Parser::setArchitecture(const std::string& name) {
-  // The table of chips has those that ptxas 13.0 names; lto_90 is sm_90 for link-time optimization.
+  // The table of chips has the names of ptxas 13.0; lto_90 is sm_90 for link-time optimization.
   constexpr std::string_view kLto = "lto_";
   if (!isa::Target::parse(name.starts_with(kLto) ? "sm_" + name.substr(kLto.size()) : name))
-    // In ptxas' words: XLA looks for them, to say that the assembler is too old for the chip.
+    // ptxas' wording: XLA searches for it, to report that the assembler is too old for the chip.
     throw UsageError(
         fmt::format("Value '{}' is not defined for option 'gpu-name'; it can be sm_90, sm_90a, compute_90, …", name));
   line_.options.arch = name;
 }
 
-/// The number that an option for limits of registers stands for.
+/// The value of an option that limits registers.
 unsigned Parser::registerLimit(Option option, const std::string& value) {
   if (value == "archmin") return kArchMinRegisters;
   unsigned limit = value == "archmax" ? kMostRegisters : number(spec(option), value);
@@ -260,7 +260,7 @@ unsigned Parser::registerLimit(Option option, const std::string& value) {
   return limit;
 }
 
-/// --register-usage-level: what more resident warps are worth, and where phases that make values live longer stop.
+/// --register-usage-level: the value of more resident warps, and the limit for phases that lengthen live ranges.
 void Parser::setUsageLevel(unsigned level) {
   if (level > kHighestUsageLevel)
     throw UsageError(
@@ -272,8 +272,8 @@ void Parser::setUsageLevel(unsigned level) {
   effortKnobs_.push_back(fmt::format("RegTargetAdjust={}", 2 * beyond));
 }
 
-/// --regAllocOptLevel: ptxas does not document it; here 0 and 1 mean a single attempt, and each level above 2 twice as
-/// many attempts before values are spilled.
+/// --regAllocOptLevel: not documented by ptxas. Here 0 and 1 mean a single attempt, and each level above 2 doubles the
+/// number of attempts before values are spilled.
 void Parser::setAllocatorLevel(unsigned level) {
   constexpr unsigned kUsual = 2, kHighest = 5;
   if (level < kUsual)
@@ -294,7 +294,7 @@ void Parser::setThreads(const std::string& value) {
   }
 }
 
-/// A limit of registers goes before what a count of threads would make of it, as with ptxas.
+/// An explicit register limit overrides the limit implied by a thread count, as in ptxas.
 void Parser::settleLimits() {
   LaunchOptions& launch = line_.options.launch;
   if (line_.options.maxRegisters == Options::kNoRegisterLimit) return;
@@ -312,7 +312,7 @@ void Parser::readOptionsFile(const std::string& name, unsigned depth) {
   parse(po::split_unix(text, " \t\r\n"), depth + 1);
 }
 
-/// Why an option of ptxas is refused, or has no effect; docs/options.md has what ptxas does with it.
+/// Why an option of ptxas is refused, or has no effect; docs/options.md describes ptxas' behavior.
 std::string_view reasonFor(Option option) {
   switch (option) {
   case Option::ToolsPatch: return "orias makes no patches for CUDA tools";
@@ -458,7 +458,7 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
   case Option::ReportFormat: line_.reportAsJson = value == "json"; break;
   case Option::ReportLaunch: line_.reportLaunch = value; break;
   default:
-    ORIAS_CHECK(option.effect != Effect::Full, option.display()); // the rest needs no action, or has none
+    ORIAS_CHECK(option.effect != Effect::Full, option.display()); // the others need no action, or have none
     if (option.effect == Effect::Refused)
       throw UsageError(fmt::format("option '{}' is not supported: {}", option.display(), reasonFor(option.id)));
     if (option.effect == Effect::Warned && value != "false")
@@ -470,7 +470,7 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
 void Parser::finish() {
   settleLimits();
   if (seen_.contains(Option::NoTensorMemoryCheck)) line_.options.checkTensorMemory = false;
-  // Knobs that are set by name go before what these options stand for.
+  // Knobs set by name override those implied by these options.
   line_.options.knobs.insert(line_.options.knobs.begin(), effortKnobs_.begin(), effortKnobs_.end());
   if (line_.options.debugInfo) {
     if (seen_.contains(Option::OptLevel) && line_.options.optLevel != 0)

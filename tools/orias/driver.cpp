@@ -38,7 +38,7 @@ void listVersions() {
     print(stdout, fmt::format("{}\n", version));
 }
 
-/// True if there is nothing among the warnings that makes an error.
+/// Prints the warnings. Returns true unless one of them is treated as an error.
 bool tellWarnings(const CommandLine& line) {
   if (line.options.disableWarnings) return true;
   for (const std::string& warning : line.warnings)
@@ -46,7 +46,7 @@ bool tellWarnings(const CommandLine& line) {
   return line.warnings.empty() || !line.options.warningsAreErrors;
 }
 
-/// Knob EmitLDCU, which some chips have in their assembler only. Throws UsageError where it cannot be had.
+/// Knob EmitLDCU, which exists only for some chips, in their assembler. Throws UsageError if it is not available.
 bool emitsLdcu(const CommandLine& line) {
   try {
     if (!KnobSections(line.options.knobs).all().enabled(phases::Knob::EmitLDCU)) return false;
@@ -54,14 +54,14 @@ bool emitsLdcu(const CommandLine& line) {
     throw UsageError(e.what());
   }
   const auto arch = isa::Target::parse(line.options.arch);
-  if (!arch) return false; // assembling it is an error of its own
+  if (!arch) return false; // assembling reports the error
   const std::string_view problem =
       isa::loadConstantUniformProblem(*arch->target, line.textOnly && !line.sassFile.empty());
   if (!problem.empty()) throw UsageError(std::string(problem));
   return true;
 }
 
-/// The listing with LDCU for each ULDC, which it looks like but for its name.
+/// The listing with LDCU in place of ULDC, which differs only in its name.
 std::string withLdcu(std::string text) {
   constexpr std::string_view kOld = " ULDC", kNew = " LDCU";
   for (std::size_t at = 0; (at = text.find(kOld, at)) != std::string::npos; at += kNew.size())
@@ -69,7 +69,7 @@ std::string withLdcu(std::string text) {
   return text;
 }
 
-/// Writes what was asked for. Nothing is written unless everything went well.
+/// Writes the requested outputs. Nothing is written after an error.
 void writeOutputs(const CommandLine& line, const report::Reported& reported, bool showsLdcu) {
   const Result& result = reported.result;
   auto write = [](const std::string& file, const std::string& text) {
@@ -86,7 +86,7 @@ void writeOutputs(const CommandLine& line, const report::Reported& reported, boo
   if (!result.cubin.empty() && !line.textOnly) writeWholeFile(line.outputFile, result.cubin);
 }
 
-/// The program that a launch file names.
+/// The program of a launch file.
 std::string programOf(const launch::Launch& launch, const std::string& launchFile) {
   std::string name = launch::programPath(launch, launchFile);
   if (name.empty())
@@ -94,7 +94,7 @@ std::string programOf(const launch::Launch& launch, const std::string& launchFil
   return name;
 }
 
-/// What --check-each and --check-uniform run: the input, or else the program that the launch file names.
+/// The program for --check-each and --check-uniform: the input, or else that of the launch file.
 struct Checked {
   launch::Launch launch;
   std::string name, text;
@@ -141,7 +141,7 @@ ExitStatus runCheckUniform(const CommandLine& line, std::span<const Input> input
   return verdict.ok ? ExitStatus::Done : ExitStatus::InputErrors;
 }
 
-/// The program of --report-launch is an input like any other.
+/// Adds the program of --report-launch as an ordinary input.
 void addLaunchedProgram(const CommandLine& line, std::vector<std::string>& texts, std::vector<Input>& inputs) {
   if (line.reportLaunch.empty() || !inputs.empty()) return;
   const std::string name = programOf(launch::readLaunchFile(line.reportLaunch), line.reportLaunch);
@@ -149,7 +149,8 @@ void addLaunchedProgram(const CommandLine& line, std::vector<std::string>& texts
   inputs.push_back({name, texts.back()});
 }
 
-/// An Ori file names its chip. Another one cannot be asked for: its code has been chosen. Throws UsageError.
+/// An Ori file specifies its chip. Another chip cannot be requested, because instructions are already selected. Throws
+/// UsageError.
 void checkNamedChip(const CommandLine& line, std::span<const Input> inputs) {
   const auto isArch = [](const std::string& word) { return word.starts_with("--gpu-name"); };
   const auto arch = isa::Target::parse(line.options.arch);
@@ -200,7 +201,7 @@ ExitStatus assembleAll(const CommandLine& line) {
   try {
     reported = assembleAsAsked(line, inputs);
   } catch (const Error& e) {
-    throw UsageError(e.what()); // an architecture, phase or knob that there is not
+    throw UsageError(e.what()); // an architecture, phase or knob that does not exist
   }
   const Result& result = reported.result;
   print(stdout, result.phaseText);

@@ -10,9 +10,9 @@ int main(int argc, char** argv) {
   std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   const auto status = static_cast<int>(orias::driver::runDriver(words));
 #ifdef ORIAS_RUNS_EXIT_HANDLERS
-  return status; // the sanitizers look for leaks then, and profiles are written
+  return status; // leak checks of sanitizers, and profiles, are written at exit
 #else
-  // The parser's tables need not be taken apart.
+  // Exits without destroying the parser's tables.
   std::cout.flush();
   std::cerr.flush();
   std::fflush(nullptr);

@@ -1,15 +1,4 @@
 // operator new and delete of the program orias.
-//
-// A compilation asks for memory some two hundred times for each instruction of its output, nearly always for a few
-// dozen bytes or for a table of a few kilobytes, and gives it back in the same thread. Blocks of up to 1 MB come from
-// free lists by size, without locks and without a header in front of each block; larger ones come from malloc.
-//
-// Small blocks come from one reserved address range, which is divided into spans. All blocks of a span have the same
-// size class, also when they are used again. A table gives the size class of each 4 KB unit of the range.
-//
-// Most compilations touch less than a megabyte, and page faults are much of what it costs. So there are few size
-// classes, the first spans of a class are small, and pages are asked for some at a time. Behind its first piece the
-// range asks for huge pages: faults for each 4 KB of a large compilation take a twentieth of its time.
 
 #ifndef ORIAS_SANITIZE
 
@@ -33,10 +22,11 @@ constexpr std::size_t kClasses = kSmallClasses + kLargeClasses;
 constexpr std::size_t kUnit = std::size_t{4} << 10, kLargestSpan = std::size_t{64} << 10;
 /// Addresses only: pages are backed when they are first written.
 constexpr std::size_t kRangeBytes = std::size_t{1} << 34, kHugePage = std::size_t{2} << 20;
-/// Most kernels need no more than this. To clear a huge page would be a tenth of a small kernel's time, and takes
-/// milliseconds where a virtual machine has given it back to its host.
+/// Most kernels need no more than this. Clearing a huge page would take a tenth of a small kernel's time, and
+/// milliseconds if a virtual machine has returned it to its host.
 constexpr std::size_t kInSmallPages = std::size_t{1} << 20;
-/// Small pages are asked for so many bytes at a time: a page fault for each takes a fiftieth of a small kernel's time.
+/// Small pages are populated in batches of this many bytes: a page fault for each takes a fiftieth of a small kernel's
+/// time.
 constexpr std::size_t kBatch = std::size_t{64} << 10;
 
 constexpr std::size_t classOf(std::size_t size) {
@@ -50,7 +40,7 @@ constexpr std::size_t bytesOf(std::size_t sizeClass) {
   return (large % 4 + 5) << (large / 4 + kMostSmallBits - 2);
 }
 static_assert(classOf(kLargest) + 1 == kClasses && bytesOf(kClasses - 1) == kLargest);
-/// Bytes of a span of a class whose spans have `had` bytes: as many again, up to a limit.
+/// The size in bytes of the next span of a class whose spans have `had` bytes: the same again, up to a limit.
 constexpr std::size_t spanOf(std::size_t sizeClass, std::size_t had) {
   const std::size_t wanted = std::max(bytesOf(sizeClass), std::min(had, kLargestSpan));
   return (wanted + kUnit - 1) & ~(kUnit - 1);
@@ -63,14 +53,14 @@ struct Block {
   Block* next;
 };
 
-constinit std::atomic<std::uintptr_t> rangeBegin{0}; // 0: not asked for yet; 1: the system gives none
+constinit std::atomic<std::uintptr_t> rangeBegin{0}; // 0: not reserved yet; 1: the reservation failed
 constinit std::atomic<std::size_t> used{0};
-constinit std::atomic<std::size_t> backed{0}; // of the small pages: what has been asked for
+constinit std::atomic<std::size_t> backed{0}; // populated part of the small pages
 constinit std::uint8_t classOfUnit[kRangeBytes / kUnit] = {};
 
 struct Lists {
   Block* free[kClasses] = {};
-  std::uintptr_t fresh[kClasses] = {}, end[kClasses] = {}; // what is left of the newest span
+  std::uintptr_t fresh[kClasses] = {}, end[kClasses] = {}; // the unused part of the newest span
   std::size_t had[kClasses] = {};                          // bytes of all spans
 };
 constinit thread_local Lists lists;
@@ -85,26 +75,27 @@ std::uintptr_t range() {
     const std::uintptr_t huge =
         (reinterpret_cast<std::uintptr_t>(made) + kInSmallPages + kHugePage - 1) & ~(kHugePage - 1);
     wanted = huge - kInSmallPages;
-    madvise(reinterpret_cast<void*>(huge), kRangeBytes - kInSmallPages, MADV_HUGEPAGE); // small pages are as right
+    madvise(reinterpret_cast<void*>(huge), kRangeBytes - kInSmallPages, MADV_HUGEPAGE); // small pages are equally
+                                                                                        // correct
   }
   if (rangeBegin.compare_exchange_strong(begin, wanted, std::memory_order_acq_rel)) return wanted;
   if (made != MAP_FAILED) munmap(made, kAsked); // another thread was first
   return begin;
 }
 
-/// Asks for the small pages below `end`, and some more. Where the system cannot do this, it gives each page when it is
-/// first written.
+/// Populates the small pages below `end`, and some more. If the system does not support this, each page is populated by
+/// its first write.
 void askForPages([[maybe_unused]] std::uintptr_t begin, [[maybe_unused]] std::size_t end) {
 #ifdef MADV_POPULATE_WRITE
   std::size_t from = backed.load(std::memory_order_relaxed);
   if (end <= from || from >= kInSmallPages) return;
   const std::size_t to = std::min(kInSmallPages, (end + kBatch - 1) & ~(kBatch - 1));
-  if (backed.compare_exchange_strong(from, to, std::memory_order_relaxed)) // if not, another thread does
+  if (backed.compare_exchange_strong(from, to, std::memory_order_relaxed)) // otherwise another thread does it
     madvise(reinterpret_cast<void*>(begin + from), to - from, MADV_POPULATE_WRITE);
 #endif
 }
 
-/// The first block of a new span; the others are left to the list. Null: the range is used up, or there is none.
+/// The first block of a new span; the others go to the list. Null: the range is exhausted, or not available.
 [[gnu::noinline]] void* newSpan(std::size_t sizeClass) {
   const std::uintptr_t begin = range();
   if (begin == 1) return nullptr;

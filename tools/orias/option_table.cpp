@@ -35,11 +35,11 @@ const OptionSpec* findOption(std::string_view name) {
 }
 
 std::string nearestOption(std::string_view name) {
-  // Up to a third of the letters may be wrong; a name that is only the beginning of an option counts as near.
+  // Up to a third of the letters may be wrong; a prefix of an option counts as near.
   unsigned best = static_cast<unsigned>(name.size() / 3) + 1;
   std::string found;
   auto consider = [&](std::string_view candidate, std::string_view dashes) {
-    if (candidate.size() < 2) return; // one letter is near to everything short
+    if (candidate.size() < 2) return; // one letter is near to every short name
     unsigned distance = editDistance(name, candidate);
     if (name.size() >= 3 && candidate.starts_with(name)) distance = std::min(distance, 1U);
     if (distance < best) {

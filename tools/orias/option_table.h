@@ -7,25 +7,25 @@
 
 namespace orias::driver {
 
-/// What an option takes.
+/// The kind of an option's value.
 enum class Takes : std::uint8_t {
   Nothing,   ///< a flag
   Bool,      ///< `true` or `false`
   Number,    ///< an unsigned number
   Registers, ///< a number, `archmin` or `archmax`
   Text,      ///< one word
-  GluedText, ///< a file after `=`; left out, it is `-`, standard output
+  GluedText, ///< a file after `=`; default `-`, standard output
   List,      ///< words separated by commas; the option may be repeated
   Choice,    ///< one of OptionSpec::choices
 };
 
-/// Whether an option does something here.
+/// The effect of an option here.
 enum class Effect : std::uint8_t {
   Full,
-  Always,  ///< what it asks for holds with and without it
-  Hint,    ///< only tunes the code; it is accepted without effect
-  Warned,  ///< asks for other code; it is accepted without effect, with a warning
-  Refused, ///< asks for other code that its users rely on; an error
+  Always,  ///< its request always holds, with or without it
+  Hint,    ///< only tunes the code; accepted without effect
+  Warned,  ///< requests other code; accepted without effect, with a warning
+  Refused, ///< requests other code that its users rely on; an error
 };
 
 enum class Option : std::uint8_t {
@@ -40,7 +40,7 @@ struct OptionSpec {
   std::string_view shortName; ///< without dash; may be empty
   Takes takes;
   Effect effect;
-  std::string_view valueText; ///< how help names the value; for Takes::Choice the choices, separated by `|`
+  std::string_view valueText; ///< the value's name in the help; for Takes::Choice the choices, separated by `|`
   std::string_view help;
 
   /// `--name`, as messages name the option.

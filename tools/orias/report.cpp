@@ -9,7 +9,7 @@ namespace orias::driver {
 
 namespace {
 
-/// ptxas tells the sizes of constant banks only for chips whose parameters start here (sm_75 to sm_89; observed).
+/// ptxas reports the sizes of constant banks only for chips whose parameters start here (sm_75 to sm_89; observed).
 constexpr std::uint32_t kParamBaseWithConstantSizes = 0x160;
 
 bool showsConstantBanks(const Options& options) {
@@ -27,7 +27,7 @@ std::string verboseReport(const Result& result, const Options& options) {
   if (constants && all.addressBytes) out += fmt::format(", {} bytes cmem[4]", all.addressBytes);
   out += '\n';
 
-  // ptxas goes through the functions from the last to the first (observed).
+  // ptxas lists the functions from last to first (observed).
   for (const FunctionReport& function : boost::adaptors::reverse(all.functions)) {
     if (function.isKernel)
       out += fmt::format("ptxas info    : Compiling entry function '{}' for '{}'\n", function.name, options.arch);

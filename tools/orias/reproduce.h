@@ -8,7 +8,7 @@
 
 namespace orias::driver {
 
-/// Writes the inputs, the options and a README that says how to run them again into `line.reproduceDirectory`.
+/// Writes the inputs, the options and a README with instructions to run them again into `line.reproduceDirectory`.
 /// Throws orias::Error.
 void writeReproducer(const CommandLine& line, std::span<const Input> inputs);
 

@@ -14,12 +14,12 @@ using namespace ptx;
 
 namespace {
 
-/// The registers that are written and read by one instruction, as ids.
+/// The registers that one instruction writes and reads, as ids.
 struct Access {
   std::vector<RegisterId> writes, reads;
 };
 
-/// One function: what each statement reads and writes, and whether something is read before it is written.
+/// One function: what each statement reads and writes, and whether some register is read before it is written.
 class FunctionAnalysis {
  public:
   FunctionAnalysis(const Module& module, const Function& function, const FormTable& forms)
@@ -27,12 +27,12 @@ class FunctionAnalysis {
 
   bool readsOnlyWritten() {
     const std::size_t count = function_.statements.size(), width = function_.registers.size();
-    std::vector<std::vector<bool>> before(count + 1); // empty: nothing comes here yet
+    std::vector<std::vector<bool>> before(count + 1); // empty: not reached yet
     if (count == 0) return true;
     before[0].assign(width, false);
     for (const Parameter& parameter : function_.params)
       if (parameter.reg != RegisterId::None) before[0][index(parameter.reg)] = true;
-    // Which registers have a value on every way here; the sets shrink until nothing changes.
+    // The registers that have a value on every path to the statement. The sets shrink until nothing changes.
     std::vector<std::size_t> work = {0};
     while (!work.empty()) {
       const std::size_t at = work.back();

@@ -16,17 +16,17 @@ struct Definition {
   ptx::Type type = ptx::Type::None;
 };
 
-/// What the reducer has to know of an instruction.
+/// What the reducer requires of an instruction.
 struct Facts {
   std::size_t piece = 0; ///< index in Source::pieces
   bool isGuarded = false;
   std::vector<Definition> definitions;
-  std::vector<std::string> reads; ///< registers, the guard and those of addresses included
+  std::vector<std::string> reads; ///< registers, including the guard and those of addresses
 };
 
-/// The instructions of a well-formed text (Source::text(), a piece a line), in its order. Nothing when the text has
-/// errors, or when a register may be read that was not written: such a program means nothing, however it fails. A
-/// guarded instruction counts as a write only where the register had a value before.
+/// The instructions of a well-formed text (Source::text(), one piece per line), in order. Returns nothing if the text
+/// has errors, or if a register may be read before it is written, because the failure of such a program is meaningless.
+/// A guarded instruction counts as a write only if the register had a value before.
 std::optional<std::vector<Facts>> analyse(std::string_view text);
 
 } // namespace orias::reduce

@@ -7,13 +7,13 @@
 
 namespace orias::reduce {
 
-/// What the user asked for.
+/// The parsed command line.
 struct CommandLine {
   bool help = false;
   std::string helpText;
-  std::string input, launch, output; ///< `output`: the reduced PTX; the launch file goes beside it
+  std::string input, launch, output; ///< `output`: the reduced PTX; the launch file is written next to it
   std::string command;               ///< empty: `trial` decides
-  std::string arch;                  ///< empty: what the program needs (engines::archOf)
+  std::string arch;                  ///< empty: the program's requirement (engines::archOf)
   Trial trial;
   std::uint64_t attempts = 0;
 };

@@ -20,7 +20,8 @@ using engines::Verdict;
 
 namespace {
 
-/// The words of a reason up to the first number: registers, addresses and lines change when a program gets smaller.
+/// The words of a reason up to the first number, because registers, addresses and lines change when a program gets
+/// smaller.
 std::string withoutNumbers(const std::string& reason) {
   std::size_t end = 0;
   while (end < reason.size() && !std::isdigit(static_cast<unsigned char>(reason[end])))
@@ -37,8 +38,8 @@ template <typename Float, typename Bits> bool areNans(std::span<const std::byte>
   return isNan(a) && isNan(b);
 }
 
-/// Whether some bytes differ, and are not two NaNs: which bits a NaN has is up to the one who makes it, and what made
-/// them all alike goes early when a program gets smaller.
+/// Returns whether some bytes differ that are not two NaNs. The bits of a NaN depend on the engine, and code that
+/// canonicalizes them is deleted early when a program gets smaller.
 bool differ(std::span<const std::byte> got, std::span<const std::byte> wanted) {
   for (std::size_t at = 0; at < wanted.size(); at += 4) {
     const std::size_t size = std::min<std::size_t>(4, wanted.size() - at);
@@ -85,7 +86,7 @@ std::string EngineOracle::failure(const std::string& ptx, const launch::Launch& 
   Verdict verdict = run(trial_.subject, ptx, got);
   if (verdict.isGood() && buffersDiffer(got, wanted)) verdict.outcome = Outcome::Mismatch;
   if (verdict.isGood()) return {};
-  // The interpreter's checkers say whether the program means anything; as the reference it has said so.
+  // The interpreter's checkers tell whether the program is meaningful. As the reference it has already done so.
   if (trial_.reference != Engine::Interpreter && trial_.subject != Engine::Interpreter) {
     launch::Device checked(launch, true);
     if (run(Engine::Interpreter, ptx, checked).outcome == Outcome::Rejected) return {};

@@ -7,17 +7,17 @@
 
 namespace orias::reduce {
 
-/// Says whether a smaller program still fails in the way that is looked for.
+/// Decides whether a smaller program still has the failure in question.
 class Oracle {
  public:
   virtual ~Oracle() = default;
   virtual bool fails(const std::string& ptx, const launch::Launch& launch) = 0;
 };
 
-/// Who runs a program.
+/// The engine that runs a program.
 enum class Engine : std::uint8_t { Ours, Ptxas, Interpreter };
 
-/// Two engines, one of which is believed.
+/// Two engines; the reference is trusted.
 struct Trial {
   Engine subject = Engine::Ours;
   Engine reference = Engine::Interpreter;
@@ -25,17 +25,17 @@ struct Trial {
   std::uint64_t budget = 50'000'000;
 };
 
-/// Fails where the subject does: it leaves another memory than the reference, faults, deadlocks, cannot be assembled.
-/// Programs that the reference does not get through do not fail, however different their results: they mean nothing.
-/// Nor do those in which the interpreter's checkers find something: reads of what nobody wrote or of lanes that take no
-/// part, races. Nor do different bits of two NaNs count.
+/// A program fails if the subject leaves other memory than the reference, faults, deadlocks, or cannot be assembled. A
+/// program that the reference does not complete does not count as failing, because it is meaningless. The same applies
+/// if the interpreter's checkers have findings: reads of uninitialized memory or of lanes that do not participate,
+/// races. Different bits of two NaNs do not count.
 class EngineOracle final : public Oracle {
  public:
   explicit EngineOracle(Trial trial) : trial_(std::move(trial)) {}
 
-  /// How the program fails, in words that small changes to it do not change; empty when it does not.
+  /// How the program fails, in words that are stable under small changes; empty if it does not.
   std::string failure(const std::string& ptx, const launch::Launch& launch) const;
-  /// Sets what is looked for: this program's failure. Returns it.
+  /// Sets the failure to look for: that of this program. Returns it.
   const std::string& aim(const std::string& ptx, const launch::Launch& launch);
   bool fails(const std::string& ptx, const launch::Launch& launch) override;
 
@@ -46,12 +46,11 @@ class EngineOracle final : public Oracle {
   std::string wanted_;
 };
 
-/// Asks a command, with `{}` replaced by the path of the PTX file and `{launch}` by that of the launch file: status 0
-/// says that it still fails.
+/// Runs a command, with `{}` replaced by the path of the PTX file and `{launch}` by that of the launch file. Status 0
+/// means that it still fails.
 class CommandOracle final : public Oracle {
  public:
-  /// The files are made in a folder of their own, which goes with this object. Throws orias::Error if it cannot be
-  /// made.
+  /// The files are in a separate folder, which the destructor deletes. Throws orias::Error if it cannot be created.
   explicit CommandOracle(std::string command);
   ~CommandOracle() override;
   bool fails(const std::string& ptx, const launch::Launch& launch) override;

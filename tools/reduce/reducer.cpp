@@ -64,7 +64,7 @@ Reduced reduce(const std::string& ptx, const launch::Launch& launch, Oracle& ora
 
 void minimise(std::size_t count, const std::function<bool(std::size_t first, std::size_t last)>& without) {
   for (std::size_t size = count; size > 0; size /= 2) {
-    // From the end: what is computed last is needed by nobody behind it.
+    // From the end: no later code uses the last results.
     for (std::size_t last = count; last > 0;) {
       const std::size_t first = last > size ? last - size : 0;
       if (without(first, last)) count -= last - first;

@@ -13,8 +13,8 @@
 namespace orias::reduce {
 
 struct ReduceOptions {
-  std::uint64_t attempts = 0; ///< how often the oracle may be asked; 0: as often as it takes
-  /// Told of every pass that made the program smaller: its name, and how many instructions are left.
+  std::uint64_t attempts = 0; ///< maximum number of oracle calls; 0: no limit
+  /// Called after every pass that made the program smaller: its name, and the number of remaining instructions.
   std::function<void(const std::string& pass, std::size_t instructions)> progress;
 };
 
@@ -25,11 +25,11 @@ struct Reduced {
   std::uint64_t attempts = 0;
 };
 
-/// Makes a failing program smaller until nothing that is known here makes it smaller. Every candidate that the oracle
-/// sees is well formed, and reads only registers that were written. Throws orias::Error when the program has errors.
+/// Makes a failing program smaller until no pass makes it smaller. Every candidate for the oracle is well formed and
+/// reads only registers that were written. Throws orias::Error if the program has errors.
 Reduced reduce(const std::string& ptx, const launch::Launch& launch, Oracle& oracle, const ReduceOptions& options = {});
 
-/// The state of a reduction, which the passes (transforms.cpp) work on.
+/// The state of a reduction, on which the passes (transforms.cpp) operate.
 class Reducer {
  public:
   Reducer(const std::string& ptx, const launch::Launch& launch, Oracle& oracle, const ReduceOptions& options);
@@ -37,12 +37,12 @@ class Reducer {
   const Source& source() const { return source_; }
   const std::vector<Facts>& facts() const { return facts_; }
   const launch::Launch& launch() const { return launch_; }
-  /// The facts about a piece; null when it is no instruction.
+  /// The facts about a piece; null if it is not an instruction.
   const Facts* factsOf(std::size_t piece) const;
 
-  /// Takes the candidate when it is well formed, costs less and still fails.
+  /// Accepts the candidate if it is well formed, has a lower cost and still fails.
   bool offer(Source candidate);
-  /// The same with another launch, which is smaller than the one before.
+  /// Likewise with another, smaller launch.
   bool offer(Source candidate, launch::Launch launch);
 
   Reduced run();
@@ -58,8 +58,8 @@ class Reducer {
   std::uint64_t attempts_ = 0;
 };
 
-/// Tries to do without each of `count` things, many at a time at first. `without(first, last)` tries without a range of
-/// them and says whether that went well: then the things behind have moved up.
+/// Tries to remove each of `count` items, starting with large ranges. `without(first, last)` tries to remove a range
+/// and returns whether it succeeded; later items have then moved up.
 void minimise(std::size_t count, const std::function<bool(std::size_t first, std::size_t last)>& without);
 
 } // namespace orias::reduce

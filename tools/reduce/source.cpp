@@ -11,7 +11,7 @@ namespace {
 struct Token {
   std::string text;
   unsigned line = 0;
-  bool spaced = false; ///< something blank stands in front of it
+  bool spaced = false; ///< preceded by white space
 };
 
 std::vector<Token> tokensOf(std::string_view text) {
@@ -25,7 +25,7 @@ std::vector<Token> tokensOf(std::string_view text) {
   return tokens;
 }
 
-/// Cuts the tokens up from left to right.
+/// Splits the text into tokens from left to right.
 class Cutter {
  public:
   Cutter(std::string_view text, std::vector<Piece>& pieces) : tokens_(tokensOf(text)), pieces_(pieces) {}

@@ -7,34 +7,34 @@
 
 namespace orias::reduce {
 
-/// What a piece of a PTX text is.
+/// The kind of a piece of PTX text.
 enum class PieceKind : std::uint8_t {
   Directive,    ///< without a semicolon: `.version 8.5`, `.loc 1 2 3`
   Declaration,  ///< a variable, registers, a prototype, a list of targets, a pragma
-  FunctionHead, ///< all in front of the body
+  FunctionHead, ///< everything before the body
   Open,         ///< `{`
   Close,        ///< `}`
   Label,        ///< with its colon
   Instruction,  ///< with its guard and semicolon
 };
 
-/// A piece that can go, or change, alone.
+/// A piece that can be deleted or changed separately.
 struct Piece {
   PieceKind kind = PieceKind::Directive;
-  std::vector<std::string> tokens; ///< the spaces that have to stand in front of them included
+  std::vector<std::string> tokens; ///< including the necessary spaces before them
   std::string text() const;
 };
 
-/// A PTX text as pieces. Comments go when it is cut up.
+/// A PTX text as pieces. Comments are dropped.
 class Source {
  public:
   Source() = default;
-  /// Cuts a text up. Does not mind errors in it.
+  /// Splits a text. Tolerates errors in it.
   explicit Source(std::string_view text);
 
-  /// A piece on each line: the piece with index i is on line i + 1.
+  /// One piece per line: the piece with index i is on line i + 1.
   std::string text() const;
-  /// The index of the Close that belongs to an Open, and the other way round.
+  /// The index of the Close that matches an Open, and vice versa.
   std::size_t partner(std::size_t brace) const;
   std::size_t count(PieceKind kind) const;
 

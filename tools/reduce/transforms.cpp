@@ -11,14 +11,14 @@ namespace orias::reduce {
 
 namespace {
 
-constexpr std::uint64_t kZeroingCost = 1000, kInstructionCost = 3000; // more than an instruction has characters
+constexpr std::uint64_t kZeroingCost = 1000, kInstructionCost = 3000; // more than the characters of any instruction
 
 std::string bare(const std::string& token) {
   const std::size_t at = token.find_first_not_of(' ');
   return at == std::string::npos ? token : token.substr(at);
 }
 
-/// The token with another text; the space in front of it stays.
+/// Replaces the text of a token; the space before it is kept.
 void replaceToken(std::string& token, const std::string& by) {
   token = (token.starts_with(' ') ? " " : "") + by;
 }
@@ -37,7 +37,7 @@ Source without(const Source& source, const std::set<std::size_t>& gone) {
   return made;
 }
 
-/// `mov.b32 %r1, 0;`, empty for a register that has no such instruction.
+/// `mov.b32 %r1, 0;`, empty for a register without such an instruction.
 Piece zeroing(const Definition& definition) {
   const unsigned bits = ptx::bitWidth(definition.type);
   if (definition.type != ptx::Type::Pred && bits != 16 && bits != 32 && bits != 64) return {};
@@ -51,7 +51,7 @@ bool isZeroing(const Piece& piece) {
 
 // ---- Pieces
 
-/// Whole functions, and what is between them.
+/// Removes whole functions, and module-scope pieces between them.
 void removeFunctions(Reducer& reducer) {
   const auto heads = [&] { return piecesOf(reducer.source(), {PieceKind::FunctionHead}); };
   minimise(heads().size(), [&](std::size_t first, std::size_t last) {
@@ -64,10 +64,10 @@ void removeFunctions(Reducer& reducer) {
   });
 }
 
-/// Instructions; what is read afterwards gets zero instead.
+/// Removes instructions; later uses of their results read zero instead.
 void removeInstructions(Reducer& reducer) {
   const auto instructions = [&] { return piecesOf(reducer.source(), {PieceKind::Instruction}); };
-  // Zeroing instructions take the place of removed ones, so that numbers stay as they are only when none was removed.
+  // Zeroing instructions replace removed ones, so positions shift only if none was needed.
   const std::function<bool(std::size_t, std::size_t)> without = [&](std::size_t first, std::size_t last) {
     const std::vector<std::size_t> all = instructions();
     if (last > all.size()) return false;
@@ -118,7 +118,7 @@ void removeOthers(Reducer& reducer) {
   });
 }
 
-/// The types of the registers that some instruction writes, by name; none where two functions disagree.
+/// The types of the registers that some instruction writes, by name; no entry if two functions disagree.
 std::map<std::string, ptx::Type> typesOf(const std::vector<Facts>& facts) {
   std::map<std::string, ptx::Type> types;
   for (const Facts& instruction : facts)
@@ -129,8 +129,8 @@ std::map<std::string, ptx::Type> typesOf(const std::vector<Facts>& facts) {
   return types;
 }
 
-/// An instruction that makes a value from another one of the same kind goes; its readers read that one. Of another
-/// type it would mean something else: to store 32 bits of a register of 64 is allowed, and not well defined everywhere.
+/// Deletes an instruction that computes a value from another one of the same type; its uses read that one. With another
+/// type the meaning would change: storing 32 bits of a 64-bit register is allowed, but not well defined everywhere.
 void bypass(Reducer& reducer) {
   for (std::size_t i = reducer.facts().size(); i-- > 0;) {
     if (i >= reducer.facts().size()) continue;
@@ -153,8 +153,8 @@ void bypass(Reducer& reducer) {
 
 // ---- Tokens
 
-/// Calls `change` for every token of an instruction: it changes the pieces, whose token has the given index, or says
-/// no.
+/// Calls `change` for every token of an instruction. It changes the pieces, whose token has the given index, or
+/// declines.
 template <typename Change> void eachToken(Reducer& reducer, const Change& change) {
   for (std::size_t p = 0; p < reducer.source().pieces.size(); ++p) {
     if (reducer.source().pieces[p].kind != PieceKind::Instruction) continue;
@@ -163,13 +163,13 @@ template <typename Change> void eachToken(Reducer& reducer, const Change& change
   }
 }
 
-/// Costs decide about what is shorter only; a constant for a register is progress of another kind.
+/// Costs only measure length; replacing a register by a constant is progress of another kind.
 bool offerSame(Reducer& reducer, Source candidate) {
   launch::Launch launch = reducer.launch();
   return reducer.offer(std::move(candidate), std::move(launch));
 }
 
-/// Guards: the instruction always.
+/// Removes guards, so that the instruction always executes.
 void removeGuards(Reducer& reducer) {
   for (std::size_t p = 0; p < reducer.source().pieces.size(); ++p) {
     const Piece& piece = reducer.source().pieces[p];
@@ -183,7 +183,7 @@ void removeGuards(Reducer& reducer) {
   }
 }
 
-/// Zeros, or special values, for registers that are read.
+/// Replaces registers that are read by zeros or special values.
 void replaceReads(Reducer& reducer) {
   eachToken(reducer, [&](std::size_t p, std::size_t t) {
     const Facts* facts = reducer.factsOf(p);
@@ -256,7 +256,7 @@ void shrinkLaunch(Reducer& reducer) {
     attempt([&](launch::Launch& l) { return zero(l.arguments[i].bytes); });
 }
 
-/// The tokens of each parameter of the kernel, [first, last); a comma belongs to the parameter in front of it.
+/// The tokens of each parameter of the kernel, [first, last); a comma belongs to the parameter before it.
 std::vector<std::pair<std::size_t, std::size_t>> parametersOf(const Piece& head) {
   std::vector<std::pair<std::size_t, std::size_t>> ranges;
   int depth = 0;
@@ -276,7 +276,7 @@ std::vector<std::pair<std::size_t, std::size_t>> parametersOf(const Piece& head)
   return ranges;
 }
 
-/// Parameters of the kernel that nobody reads, with their arguments and the buffers that only they point to.
+/// Removes unused parameters of the kernel, with their arguments and the buffers that only they point to.
 void removeParameters(Reducer& reducer) {
   for (std::size_t i = reducer.launch().arguments.size(); i-- > 0;) {
     Source candidate = reducer.source();
@@ -289,7 +289,7 @@ void removeParameters(Reducer& reducer) {
     if (head == candidate.pieces.end()) return;
     const auto ranges = parametersOf(*head);
     if (ranges.size() != launch.arguments.size()) return;
-    const bool isLast = i + 1 == ranges.size() && i > 0; // the comma in front of it goes too
+    const bool isLast = i + 1 == ranges.size() && i > 0; // the comma before it is also removed
     head->tokens.erase(head->tokens.begin() + static_cast<std::ptrdiff_t>(ranges[i].first - (isLast ? 1 : 0)),
                        head->tokens.begin() + static_cast<std::ptrdiff_t>(ranges[i].second));
     const int buffer = launch.arguments[i].buffer;

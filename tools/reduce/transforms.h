@@ -6,17 +6,17 @@
 
 namespace orias::reduce {
 
-/// A way to make a program smaller. True when it did.
+/// A transformation that may make a program smaller. Returns true if it did.
 struct Pass {
   const char* name;
   void (*run)(Reducer& reducer);
 };
 
-/// In the order in which they are tried: what takes most away first.
+/// In the order in which they are tried: largest reductions first.
 std::span<const Pass> passes();
 
-/// What a program costs, so that each step makes it cheaper: instructions, those that only set a register to zero for
-/// less, then characters.
+/// The cost of a program, which each step must lower: instructions (those that only zero a register cost less), then
+/// characters.
 std::uint64_t costOf(const Source& source);
 
 } // namespace orias::reduce

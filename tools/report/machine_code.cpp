@@ -34,7 +34,7 @@ char laneMark(const encoder::ListingRow& row) {
   return ' ';
 }
 
-/// The phases that made and changed an instruction, first one first, as indices into the pipeline.
+/// The phases that created and changed an instruction, in order, as indices into the pipeline.
 ordered_json phasesOf(const ori::Instr& instr) {
   std::vector<unsigned> phases;
   for (const ori::ProvenanceNode* node = instr.changedBy; node; node = node->older)
@@ -43,7 +43,7 @@ ordered_json phasesOf(const ori::Instr& instr) {
   return phases;
 }
 
-/// Registers by number, each file 256 numbers behind the one before: as the page marks them in the strip.
+/// Registers by number, each file offset by 256 from the previous one, as the page marks them in the strip.
 void addTouches(const isa::Word& word, const isa::Target& target, ordered_json& reads, ordered_json& writes) {
   std::vector<unsigned> read, written;
   if (const auto inst = isa::decodeFor(target, word))
@@ -87,7 +87,7 @@ ordered_json machineCodeJson(const FunctionJob& job) {
                writes = ordered_json::array();
   std::string lanes;
   std::size_t count = code.words.size();
-  // What only fills the section says nothing.
+  // Padding of the section is left out.
   while (count > 0 && !code.origin[count - 1])
     --count;
   for (std::size_t i = 0; i < count; ++i) {
@@ -122,7 +122,7 @@ ordered_json machineCodeJson(const FunctionJob& job) {
     }
   for (const encoder::LiveRange& range : encoder::liveRanges(job.function(), code))
     ranges.push_back({isa::fileName(range.file), range.reg, range.first, range.end});
-  // Marks of instructions that later phases have merged or replaced show in the Ori text only.
+  // Marks of instructions that later phases have merged or replaced are only in the Ori text.
   std::string marks;
   for (const encoder::LaneMark mark : code.laneMarks)
     marks += mark == encoder::LaneMark::Uniform ? 'u' : mark == encoder::LaneMark::Varying ? 'v' : ' ';

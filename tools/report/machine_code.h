@@ -1,6 +1,6 @@
 #pragma once
 
-// What the report says of the machine code of one function.
+// The report's data on the machine code of one function.
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -10,7 +10,7 @@ class FunctionJob;
 
 namespace orias::report {
 
-/// "code" of the report's schema. The job has made a listing.
+/// "code" of the report's schema. The job must have made a listing.
 nlohmann::ordered_json machineCodeJson(const FunctionJob& job);
 
 /// "occupancy": the launch that it is computed for, and the register counts at which fewer warps fit.

@@ -14,7 +14,7 @@ namespace orias::report {
 
 using nlohmann::ordered_json;
 
-/// In the generated file: a file of web/, or one of the libraries; empty if there is none.
+/// Defined in the generated file: a file of web/, or one of the libraries; empty if there is none.
 std::string_view pageFile(std::string_view name);
 
 namespace {
@@ -38,7 +38,7 @@ std::string base64(std::span<const unsigned char> bytes) {
   return out;
 }
 
-/// A part of the document: zlib's format in base64, which browsers unpack by themselves.
+/// A part of the document: zlib's format in base64, which browsers can decompress.
 std::string dataElement(std::string_view id, const ordered_json& json) {
   const std::string text = compact(json);
   uLongf size = compressBound(static_cast<uLong>(text.size()));

@@ -31,19 +31,19 @@ using nlohmann::ordered_json;
 namespace {
 
 constexpr unsigned kVersion = 1; ///< of the schema
-/// Larger source files are not put into the report.
+/// Larger source files are not included in the report.
 constexpr std::uintmax_t kMaxSourceBytes = 4 << 20;
 
 double milliseconds(std::chrono::nanoseconds time) {
   return static_cast<double>(time.count()) / 1e6;
 }
 
-/// Looks at all functions while they are compiled.
+/// Observes all functions while they are compiled.
 class Watcher {
  public:
   explicit Watcher(std::span<const Input> inputs) : inputs_(inputs) {}
 
-  /// The list of phases as the report has it: those of modules, lowering, those of functions.
+  /// The list of phases in the report: those of modules, lowering, those of functions.
   ordered_json phases() const {
     ordered_json all = ordered_json::array();
     for (const phases::ModulePhase& phase : phases::modulePhases())
@@ -56,7 +56,7 @@ class Watcher {
 
   void afterModulePhase(const phases::ModulePhase& phase, ptx::Module& module, bool hasChanged) {
     if (!begun_.contains(&module)) {
-      // Modules come in the order of the inputs; what they were at first is only in the text.
+      // Modules come in the order of the inputs; their initial state is only in the text.
       const Input& input = inputs_[begun_.size()];
       begun_.insert(&module);
       Diagnostics ignored(input.name, input.text);
@@ -159,7 +159,7 @@ ordered_json figuresOf(const FunctionJob& job, const FunctionReport& report) {
           {"milliseconds", report.milliseconds}};
 }
 
-/// The text of a source file, if it is there: as named, or beside the input.
+/// The text of a source file, if it exists: by its name, or next to the input.
 std::optional<std::string> sourceText(const std::string& name, const std::string& input) {
   namespace fs = std::filesystem;
   for (const fs::path& path : {fs::path(name), fs::path(input).parent_path() / name}) {
@@ -173,7 +173,7 @@ std::optional<std::string> sourceText(const std::string& name, const std::string
   return std::nullopt;
 }
 
-/// The inputs, and the source files that their `.loc` directives name.
+/// The inputs, and the source files of their `.loc` directives.
 ordered_json inputsJson(std::span<const Input> inputs, std::span<const std::unique_ptr<FunctionJob>> jobs) {
   ordered_json all = ordered_json::array();
   for (const Input& input : inputs) {
@@ -187,7 +187,7 @@ ordered_json inputsJson(std::span<const Input> inputs, std::span<const std::uniq
       }
       for (const ori::LocEntry& loc : module.locs)
         locs.push_back({loc.file, loc.line});
-      break; // all functions of an input are of one module
+      break; // all functions of an input belong to one module
     }
     all.push_back(
         {{"name", input.name}, {"text", input.text}, {"sources", std::move(sources)}, {"locs", std::move(locs)}});
@@ -195,7 +195,7 @@ ordered_json inputsJson(std::span<const Input> inputs, std::span<const std::uniq
   return all;
 }
 
-/// Runs the launch, and puts "run" into the function that it launches.
+/// Runs the launch, and adds "run" to the launched function.
 void addRun(const std::string& launchFile, const Result& result, ordered_json& functions,
             std::vector<std::string>& problems) {
   const launch::Launch launch = launch::readLaunchFile(launchFile);
@@ -260,7 +260,7 @@ Reported assembleWithReport(std::span<const Input> inputs, const Options& given,
   for (const auto& job : compilation.jobs()) {
     if (job->isLeftOut()) continue;
     const FunctionReport& figures = reported.result.statistics.functions[number++];
-    if (!job->code().listing) continue; // a phase was the last one
+    if (!job->code().listing) continue; // compilation stopped after a phase
     const std::string& name = job->function().name();
     States& states = watcher.statesOf(name);
     for (const phases::PhaseTime& time : job->times())

@@ -1,6 +1,6 @@
 #pragma once
 
-// One compilation written down: as a page for people (docs/report.md), or as JSON (report.schema.json).
+// A record of one compilation: as a page for users (docs/report.md), or as JSON (report.schema.json).
 
 #include "orias/orias.h"
 
@@ -13,17 +13,17 @@ enum class Format : std::uint8_t { Html, Json };
 
 struct ReportOptions {
   Format format = Format::Html;
-  std::string command;    ///< for people: how the compilation was asked for
+  std::string command;    ///< for users: the command line of the compilation
   std::string launchFile; ///< a launch of one of the kernels, which is run; may be empty
 };
 
 struct Reported {
   Result result;
   std::string report;                ///< empty after errors
-  std::vector<std::string> problems; ///< why the launch says nothing, or less
+  std::vector<std::string> problems; ///< why the data of the launch is missing or incomplete
 };
 
-/// As orias::assemble(), with a report. Throws orias::Error for a launch that does not fit the program, too.
+/// As orias::assemble(), with a report. Also throws orias::Error for a launch that does not match the program.
 Reported assembleWithReport(std::span<const Input> inputs, const Options& options, const ReportOptions& report);
 
 } // namespace orias::report

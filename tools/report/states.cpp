@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t kNone = ~0u;
 
-/// The places of the elements that occur once; by element.
+/// The positions of the elements that occur once; by element.
 std::vector<std::uint32_t> singlePlaces(const std::vector<std::uint32_t>& sequence, std::size_t elements) {
   constexpr std::uint32_t kMany = kNone - 1;
   std::vector<std::uint32_t> place(elements, kNone);
@@ -33,7 +33,7 @@ struct Match {
 
 /// The longest subsequence of `matches` (ascending in `after`) that ascends in `before`, too.
 std::vector<Match> longestAscending(const std::vector<Match>& matches) {
-  std::vector<std::uint32_t> ends; // by length: the match that ends such a sequence lowest
+  std::vector<std::uint32_t> ends; // by length: the lowest end of such a sequence
   std::vector<std::uint32_t> previous(matches.size(), kNone);
   for (std::uint32_t i = 0; i < matches.size(); ++i) {
     const auto at =
@@ -66,7 +66,7 @@ std::vector<Edit> difference(const std::vector<std::uint32_t>& before, const std
   matches.push_back({static_cast<std::uint32_t>(before.size()), static_cast<std::uint32_t>(after.size())});
 
   std::vector<Edit> edits;
-  std::uint32_t b = 0, a = 0; // where the gap in front of the next match begins
+  std::uint32_t b = 0, a = 0; // start of the gap before the next match
   for (const Match& match : matches) {
     std::uint32_t bEnd = match.before, aEnd = match.after;
     while (b < bEnd && a < aEnd && before[b] == after[a])
@@ -102,7 +102,7 @@ std::uint32_t States::rowOf(const ori::Function& function, const ori::Block& blo
 
 void States::add(State state, std::vector<std::uint32_t> rows) {
   state.edits = difference(now_, rows);
-  // A new form of the text is no change that the phase made.
+  // A change of the text format is not a change by the phase.
   if (!states_.empty() && states_.back().isOri == state.isOri)
     for (const Edit& edit : state.edits) {
       state.removed += edit.removed;

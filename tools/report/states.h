@@ -16,28 +16,28 @@
 
 namespace orias::report {
 
-/// What became of a sequence: at `at` of the old one, `removed` elements go and `added` come. In ascending order;
-/// places are those of the old sequence.
+/// A change of a sequence: at `at` of the old one, `removed` elements are replaced by `added`. In ascending order;
+/// positions refer to the old sequence.
 struct Edit {
   std::uint32_t at = 0, removed = 0;
   std::vector<std::uint32_t> added;
   friend bool operator==(const Edit&, const Edit&) = default;
 };
 
-/// Finds a short list of edits. Elements that both sequences have once hold the rest together.
+/// Finds a short list of edits, anchored at elements that occur once in both sequences.
 std::vector<Edit> difference(const std::vector<std::uint32_t>& before, const std::vector<std::uint32_t>& after);
 
-/// The states of one function on its way through the phases.
+/// The states of one function after the phases.
 class States {
  public:
-  /// In place of a phase: the PTX as it was read.
+  /// Instead of a phase: the PTX as it was read.
   static constexpr std::size_t kAsRead = SIZE_MAX;
 
-  /// Notes what a phase of modules has made of the function's PTX. `phase` is an index into the report's list.
+  /// Records the function's PTX after a module phase. `phase` is an index into the report's list.
   void addPtx(std::size_t phase, std::string_view text, bool hasChanged);
-  /// Notes the function behind a phase. A phase that `hasChanged` nothing is taken at its word.
+  /// Records the function after a phase. If `hasChanged` is false, the function is not compared.
   void addOri(std::size_t phase, const ori::Function& function, bool hasChanged);
-  /// The processor time of the phase that was noted last with this index.
+  /// The processor time of the phase last recorded with this index.
   void setTime(std::size_t phase, double milliseconds);
 
   bool empty() const { return states_.empty(); }
@@ -54,7 +54,7 @@ class States {
     double milliseconds = 0;
     std::vector<Edit> edits;
   };
-  /// A line: of an instruction, with its id; of a block, with -1 - its id; of PTX, with kPtxRow.
+  /// A line: for an instruction, its id; for a block, -1 - its id; for PTX, kPtxRow.
   static constexpr std::int64_t kPtxRow = INT64_MIN;
   struct Row {
     std::int64_t id = 0;

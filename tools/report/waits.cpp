@@ -24,7 +24,7 @@ Decoded decodeAll(std::span<const isa::Word> words, const isa::Target& target) {
   return all;
 }
 
-/// An instruction that has taken a scoreboard.
+/// An instruction that uses a scoreboard.
 struct Taker {
   std::uint32_t at = 0;
   bool isForSources = false;
@@ -33,7 +33,7 @@ struct Taker {
 /// By scoreboard; sorted.
 using Takers = std::array<std::vector<Taker>, kScoreboards>;
 
-/// Adds what is not there yet; true if there was something.
+/// Adds the missing elements; true if there were any.
 bool unite(Takers& into, const Takers& from) {
   bool hasGrown = false;
   for (unsigned s = 0; s < kScoreboards; ++s) {
@@ -52,7 +52,7 @@ void take(Takers& takers, std::uint8_t scoreboard, Taker taker) {
   if (place == of.end() || *place != taker) of.insert(place, taker);
 }
 
-/// Goes over one instruction; `found` is null while the takers at the starts of blocks are not known yet.
+/// Processes one instruction. `found` is null until the takers at the starts of blocks are known.
 void step(std::uint32_t at, const isa::Inst& inst, Takers& takers, std::vector<Wait>* found) {
   unsigned awaited = isa::awaitedScoreboards(inst), tested = awaited;
   if (inst.op == isa::Op::DEPBAR_LE) {
@@ -60,7 +60,7 @@ void step(std::uint32_t at, const isa::Inst& inst, Takers& takers, std::vector<W
     const auto number = [&](isa::SlotKey slot) {
       return static_cast<unsigned>(inst.operands[static_cast<std::size_t>(row.slotIndex(slot))].imm);
     };
-    // With a count, the newest ones may still be under way.
+    // With a count, the newest ones may still be in flight.
     if (number("sb") < kScoreboards) {
       tested |= 1u << number("sb");
       if (number("count") == 0) awaited |= 1u << number("sb");
@@ -77,14 +77,14 @@ void step(std::uint32_t at, const isa::Inst& inst, Takers& takers, std::vector<W
   take(takers, inst.control.readBarrier, {at, true});
 }
 
-using Unit = std::uint32_t; ///< file << 8 | register; scoreboards behind them
+using Unit = std::uint32_t; ///< file << 8 | register; scoreboards follow them
 constexpr Unit kFirstScoreboard = isa::kFileCount << 8;
 
 isa::File fileOf(Unit unit) {
   return static_cast<isa::File>(unit >> 8);
 }
 
-/// A touch of a register, or the taking of a scoreboard, in front of the instruction that is looked at.
+/// An access to a register, or the use of a scoreboard, before the current instruction.
 struct Event {
   Unit unit = 0;
   bool isWrite = false;
@@ -130,7 +130,7 @@ class BlockStalls {
       });
       for (const std::uint8_t s : {inst.control.writeBarrier, inst.control.readBarrier})
         if (s < kScoreboards) own.push_back({kFirstScoreboard + s, true, {}, at, now});
-      // What is overwritten is over: whoever comes behind has to do with the newer one.
+      // Overwritten events no longer matter: later instructions depend on the newer one.
       std::erase_if(events, [&](const Event& e) {
         return std::ranges::any_of(own, [&](const Event& o) { return o.isWrite && o.unit == e.unit; });
       });
@@ -142,7 +142,7 @@ class BlockStalls {
   }
 
  private:
-  /// A stall count of 0 waits for whatever is under way.
+  /// A stall count of 0 waits for everything in flight.
   std::int32_t stallOf(std::uint32_t at) const {
     if (!decoded_[at]) return 1;
     const unsigned stall = decoded_[at]->control.stall;

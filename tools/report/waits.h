@@ -1,6 +1,6 @@
 #pragma once
 
-// Who waits for whom, worked out from nothing but the words.
+// The dependences between instructions, computed from the machine code only.
 
 #include "encoder/control_flow.h"
 
@@ -10,7 +10,8 @@
 
 namespace orias::report {
 
-/// An instruction waits for the result of another one, or until that has read its sources. Places are indices of words.
+/// An instruction waits for the result of another one, or until that has read its sources. Positions are indices of
+/// words.
 struct Wait {
   std::uint32_t waiter = 0, producer = 0;
   std::uint8_t scoreboard = 0;
@@ -18,18 +19,18 @@ struct Wait {
   friend bool operator==(const Wait&, const Wait&) = default;
 };
 
-/// The waits on scoreboards, by waiter, then producer: each with all instructions that may have taken the scoreboard
-/// since it was waited for last, along any path.
+/// The waits on scoreboards, by waiter, then producer. Each has all instructions that may have used the scoreboard
+/// since the last wait on it, along any path.
 std::vector<Wait> scoreboardWaits(std::span<const isa::Word> words, const encoder::IndirectTargets& indirect,
                                   const isa::Target& target);
 
-/// Why an instruction stalls for more than one cycle: without, `reader` would come too early after `producer`.
+/// Why an instruction stalls for more than one cycle: otherwise `reader` would issue too early after `producer`.
 struct StallCause {
   std::uint32_t at = 0, producer = 0, reader = 0;
   friend bool operator==(const StallCause&, const StallCause&) = default;
 };
 
-/// The tightest cause of each stall that has one in its own block, by place.
+/// The tightest cause of each stall that has one in its own block, by position.
 std::vector<StallCause> stallCauses(std::span<const isa::Word> words, const encoder::IndirectTargets& indirect,
                                     const isa::Target& target);
 

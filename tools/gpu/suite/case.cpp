@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <zlib.h>
 
-// A file of cases is CBOR (RFC 8949), compressed by zlib: a list of byte strings, each once, and the cases, which name
-// them by their numbers. Many cases start from the same contents.
+// A file of cases is CBOR (RFC 8949), compressed by zlib: a list of unique byte strings, and the cases, which refer to
+// them by index. Many cases start from the same contents.
 
 namespace orias::gpu {
 
@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::json;
 using Bytes = std::vector<std::byte>;
 
-/// The byte strings of a file that is written.
+/// The byte strings of a file being written.
 class ByteStrings {
  public:
   std::size_t add(const Bytes& bytes) {
@@ -37,7 +37,7 @@ class ByteStrings {
   Json list_ = Json::array();
 };
 
-/// Those of a file that is read; a number that names none throws what Json throws.
+/// The byte strings of a file being read; an invalid index throws Json's exception.
 class Strings {
  public:
   explicit Strings(const Json& list) : list_(list) {}

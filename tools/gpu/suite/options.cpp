@@ -74,7 +74,7 @@ void list(const Plan& plan) {
   }
 }
 
-/// A name of a file that tells which item it is of.
+/// A file name that identifies the item.
 std::string fileName(std::string id) {
   for (char& c : id)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
@@ -94,7 +94,7 @@ void extract(const Plan& plan, const std::string& folder) {
     Case& c = cases.at(item.number);
     const std::string cubin = path(item.id(), ".cubin");
     tools::writeWholeFile(cubin, c.candidates.at(item.candidate).cubin);
-    // What the launch must leave is an expectation of the file; measured cycles are not.
+    // The expected memory becomes an expectation of the file; measured cycles do not.
     for (std::size_t i = 0; i < c.memory.size(); ++i)
       if (static_cast<int>(i) != c.cycles && !c.memory[i].empty())
         c.launch.buffers[i].expected = launch::Expectation{c.memory[i], c.launch.buffers[i].tolerance};

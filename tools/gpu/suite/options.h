@@ -12,8 +12,8 @@ namespace orias::gpu {
 struct SuiteCommand {
   bool help = false, list = false, fresh = false;
   std::string cases;             ///< the folder of cases
-  std::string extract;           ///< a folder for the items' files, which are not run then
-  std::vector<std::string> only; ///< beginnings of the names of items; empty: all
+  std::string extract;           ///< a folder for the items' files, which are then not run
+  std::vector<std::string> only; ///< prefixes of the names of items; empty: all
   SuiteOptions suite;
 };
 

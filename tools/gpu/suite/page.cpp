@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-// The report as a page to read: what is wrong first, then latencies and times. No scripts and no other files.
+// The report as a page for users: failures first, then latencies and times. No scripts and no other files.
 
 namespace orias::gpu {
 
@@ -97,8 +97,7 @@ class Page {
     text_ += "</table>\n";
   }
 
-  /// What became of the cubin of ptxas, which has the same case and level: the less ptxas has to do with it, the more
-  /// it is our fault.
+  /// The outcome of ptxas' cubin for the same case and level. If that is right, the fault is likely ours.
   std::string peerOf(const Result& result) const {
     constexpr std::string_view kOurs = "orias ";
     if (!result.candidate.starts_with(kOurs)) return "";

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr const char* kIndex = "index.json";
-/// A process reads whole batches: large ones compress better, small ones are read faster.
+/// A process reads whole batches. Large ones compress better, small ones are read faster.
 constexpr std::size_t kBatchCases = 200, kBatchBytes = 4u << 20;
 
 std::size_t sizeOf(const Case& c) {

@@ -7,7 +7,7 @@
 
 namespace orias::gpu {
 
-/// One cubin of one case: what a process runs at a time.
+/// One cubin of one case, the unit of execution.
 struct Item {
   std::size_t batch = 0;     ///< index into Plan::batches
   std::size_t number = 0;    ///< of the case, in the batch
@@ -16,10 +16,10 @@ struct Item {
   std::string id() const { return group + "/" + name + "/" + candidateName; }
 };
 
-/// Everything in a folder of cases, in the order in which it is run.
+/// The contents of a folder of cases, in execution order.
 struct Plan {
-  std::string made;                 ///< by which compilers
-  std::string chip;                 ///< that the cubins are for: "sm_90"
+  std::string made;                 ///< the compilers
+  std::string chip;                 ///< of the cubins: "sm_90"
   std::vector<std::string> batches; ///< paths of files of cases
   std::vector<Item> items;
 };
@@ -33,9 +33,9 @@ class PlanWriter {
  public:
   PlanWriter(std::string folder, std::string made, std::string chip);
   void add(Case c);
-  /// Writes what is left, and the index. Throws orias::Error.
+  /// Writes the remaining cases, and the index. Throws orias::Error.
   void finish();
-  std::uint64_t bytes() const { return bytes_; } ///< of the files that are written
+  std::uint64_t bytes() const { return bytes_; } ///< of the written files
 
  private:
   void writeBatch();

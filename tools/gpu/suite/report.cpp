@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Results by group in the order in which they came.
+/// The groups in the order of the results.
 std::vector<std::string> groupsOf(const std::vector<Result>& results) {
   std::vector<std::string> groups;
   for (const Result& result : results)
@@ -32,7 +32,7 @@ Counts countsOf(const std::vector<Result>& results, const std::string& group) {
   return counts;
 }
 
-/// The least stall count from which on all that were tried gave right results.
+/// The lowest stall count from which on all tried counts gave right results.
 std::optional<double> leastRightStall(const std::vector<Result>& results, const std::string& what) {
   std::map<unsigned, bool> isRight;
   for (const Result& result : results)
@@ -65,7 +65,7 @@ std::vector<LatencyLine> latencies(const std::vector<Result>& results) {
 }
 
 std::optional<double> TimeLine::netRatio() const {
-  constexpr double kLeast = 1; // microsecond: events are not more exact
+  constexpr double kLeast = 1; // microsecond: the resolution of events
   if (overhead == 0 || ours - overhead < kLeast || theirs - overhead < kLeast) return std::nullopt;
   return (ours - overhead) / (theirs - overhead);
 }

@@ -7,43 +7,43 @@
 
 namespace orias::gpu {
 
-/// What a report says besides the results.
+/// The content of a report in addition to the results.
 struct RunFacts {
   std::string made;       ///< Plan::made
   std::string device;     ///< name, chip and driver
-  std::string whyStopped; ///< before the end; empty: everything has run
+  std::string whyStopped; ///< before the end; empty: the run is complete
   double seconds = 0;     ///< of this run
   const Plan* plan = nullptr;
 };
 
-/// The pair or instruction of some probes, measured and in our tables.
+/// The pair or instruction of some probes: measured, and in our tables.
 struct LatencyLine {
   Probe::Kind kind = Probe::Kind::Latency;
   std::string what;
   unsigned table = 0;          ///< cycles
-  std::optional<double> found; ///< cycles: measured, or the least stall count with right results; none: never right
-  bool isShort = false;        ///< the table has fewer cycles than the device needs: our code may be wrong
+  std::optional<double> found; ///< cycles: measured, or the lowest stall count with right results; none: never right
+  bool isShort = false;        ///< the table has fewer cycles than the device requires: our code may be wrong
 };
 std::vector<LatencyLine> latencies(const std::vector<Result>& results);
 
-/// A case that two candidates were timed on.
+/// A case with timings of two candidates.
 struct TimeLine {
   std::string name;            ///< "launches/gemm"
   std::string level;           ///< "-O3"
   double ours = 0, theirs = 0; ///< least microseconds
   unsigned ourRegisters = 0, theirRegisters = 0;
   double ourCopies = 0, theirCopies = 0; ///< the same with copies of the grid; 0: not timed
-  double overhead = 0; ///< microseconds of a launch of a kernel that does next to nothing; 0: not known
+  double overhead = 0;                   ///< microseconds of a launch of an almost empty kernel; 0: not known
   double ratio() const { return ours / theirs; }
-  /// Without the overhead; nothing for kernels that take hardly longer.
+  /// The ratio without the overhead; nothing for kernels that take hardly longer than the overhead.
   std::optional<double> netRatio() const;
-  /// With copies of the grid that fill the machine; nothing where they were not timed.
+  /// The ratio with copies of the grid that fill the machine; nothing if they were not timed.
   std::optional<double> copiesRatio() const;
 };
-/// By falling ratio, the net ratio where there is one.
+/// Sorted by descending ratio, the net ratio if there is one.
 std::vector<TimeLine> times(const std::vector<Result>& results);
 
-/// A few lines for the terminal: how many items ended how, by group.
+/// A few lines for the terminal: the number of items by group and outcome.
 std::string summaryText(const std::vector<Result>& results);
 
 /// Writes `report.json` and `report.html`, a page that needs no other file. Throws orias::Error.

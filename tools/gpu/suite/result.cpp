@@ -105,7 +105,7 @@ ResultFile::ResultFile(std::string path) : path_(std::move(path)) {
       results_.push_back(std::move(result));
       whole += line + '\n';
     } catch (const Error&) {
-      isDamaged = true; // a run that was cut off leaves half a line
+      isDamaged = true; // an interrupted run leaves half a line
     }
   }
   if (isDamaged) std::ofstream(path_) << whole;

@@ -9,11 +9,11 @@
 
 namespace orias::gpu {
 
-/// How an item ended on the device.
+/// The outcome of an item on the device.
 enum class Outcome : std::uint8_t {
   Right,
-  Wrong,   ///< the memory is different, or bytes outside the buffers are
-  Fault,   ///< the kernel faulted, and should not
+  Wrong,   ///< the memory is different, including bytes outside the buffers
+  Fault,   ///< the kernel faulted unexpectedly
   Hung,    ///< the time limit passed
   Refused, ///< the driver refuses the cubin or the launch
   Crashed, ///< the process died
@@ -33,17 +33,17 @@ struct Result {
   std::optional<double> cycles; ///< of one step of a probe
   std::optional<Probe> probe;
   std::string memory; ///< a hash of the buffers after the run; empty: it did not complete
-  double seconds = 0; ///< that the item took, with loading and copying
+  double seconds = 0; ///< for the item, with loading and copying
 
   std::string id() const { return group + "/" + name + "/" + candidate; }
-  /// Whether somebody has to look at it: not a probe that tries fewer cycles than the table has.
+  /// Whether it needs attention: not a probe that tries fewer cycles than the table has.
   bool isAlarm() const;
 };
 
 std::string toLine(const Result& result); ///< JSON, without a line end
 Result fromLine(const std::string& line); ///< throws orias::Error
 
-/// The results on disk: a line for each, written at once. Results that are there already are kept.
+/// The results on disk: one line each, written immediately. Existing results are kept.
 class ResultFile {
  public:
   explicit ResultFile(std::string path);

@@ -69,9 +69,9 @@ class Supervisor {
   }
 
  private:
-  static constexpr double kReserve = 3; ///< seconds for the last report and the end of a process that hangs
+  static constexpr double kReserve = 3; ///< seconds reserved for the last report and the end of a hanging process
   static constexpr double kReportEvery = 10;
-  static constexpr unsigned kStarts = 3; ///< processes in a row that do not get ready, after which all is over
+  static constexpr unsigned kStarts = 3; ///< failed starts of processes in a row after which the run ends
 
   std::size_t countKnown() const {
     return static_cast<std::size_t>(std::count_if(plan_.items.begin(), plan_.items.end(),
@@ -83,8 +83,8 @@ class Supervisor {
     return item.family.empty() || found == failures_.end() ? 0 : found->second;
   }
 
-  /// Makes sure that there is a process that can run items. Opening the driver takes long, so that a second process
-  /// does it while the first one works.
+  /// Makes sure that there is a process that can run items. Opening the driver takes long, so a second process does it
+  /// while the first one works.
   bool getWorker() {
     for (unsigned tries = 0; !worker_; ++tries) {
       if (tries == kStarts) return false;
@@ -102,7 +102,7 @@ class Supervisor {
     return true;
   }
 
-  /// False if the time is over before the item has ended.
+  /// False if the time has elapsed before the item has ended.
   bool runItem(std::size_t number) {
     const Item& item = plan_.items[number];
     const Clock::time_point limit = Clock::now() + seconds(options_.itemSeconds);
@@ -162,7 +162,7 @@ class Supervisor {
 } // namespace
 
 ExitStatus runSuite(const Plan& plan, const SuiteOptions& options) {
-  std::signal(SIGPIPE, SIG_IGN); // a process that has died is noticed when its answer is read
+  std::signal(SIGPIPE, SIG_IGN); // the death of a process is detected when its answer is read
   std::filesystem::create_directories(options.out);
   return Supervisor(plan, options).run();
 }

@@ -17,9 +17,9 @@ struct SuiteOptions {
   unsigned maxFamilyFailures = 4; ///< faults and hangs of a family, after which the rest of it is skipped
 };
 
-/// Runs the items in their order, each in a process that is replaced after a fault, a crash or a hang. Writes
-/// `results.jsonl` as it goes, `report.json` and `report.html` from time to time and at the end. Items that have a
-/// result in the folder already are not run again. Skipped: there is no GPU. InputErrors: some item is an alarm.
+/// Runs the items in order, each in a process that is replaced after a fault, a crash or a hang. Writes `results.jsonl`
+/// continuously, `report.json` and `report.html` periodically and at the end. Items that already have a result in the
+/// folder are not run again. Skipped: there is no GPU. InputErrors: some item is an alarm.
 tools::ExitStatus runSuite(const Plan& plan, const SuiteOptions& options);
 
 } // namespace orias::gpu

@@ -23,11 +23,11 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-/// A line says what it is by its first character.
+/// The first character of a line gives its kind.
 constexpr char kReady = 'r', kNoGpu = 'n', kDone = 'd', kSpent = 's';
 
-/// Cycles of one step: each thread has left the cycles between two reads of the clock with nothing between them, and
-/// with the steps between them.
+/// Cycles of one step. Each thread has stored the cycles between two reads of the clock without and with the steps
+/// between them.
 std::optional<double> measuredCycles(const Case& c, const launch::Device& device) {
   if (c.cycles < 0 || !c.probe) return std::nullopt;
   const std::span<const std::byte> bytes = device.bufferBytes(static_cast<std::size_t>(c.cycles));
@@ -42,7 +42,7 @@ std::optional<double> measuredCycles(const Case& c, const launch::Device& device
   return least;
 }
 
-/// FNV-1a over all buffers but the measured cycles: tells whether two cubins left the same.
+/// FNV-1a over all buffers except the measured cycles: tells whether two cubins left the same memory.
 std::string hashOf(const Case& c, const launch::Device& device) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (std::size_t i = 0; i < c.launch.buffers.size(); ++i) {
@@ -53,7 +53,7 @@ std::string hashOf(const Case& c, const launch::Device& device) {
   return fmt::format("{:016x}", hash);
 }
 
-/// The process' side.
+/// The side of the process.
 class Runner {
  public:
   Runner(const Plan& plan, int answers, bool withCopies) : plan_(plan), answers_(answers), withCopies_(withCopies) {}
@@ -71,7 +71,7 @@ class Runner {
   }
 
  private:
-  /// False when the process can run no more.
+  /// False if the process cannot run any more items.
   bool runItem(const Cuda& cuda, const Item& item) {
     const auto start = Worker::Clock::now();
     Result result;
@@ -88,7 +88,7 @@ class Runner {
     } catch (const std::exception& error) {
       result.outcome = Outcome::Refused;
       result.text = error.what();
-      // Whatever failed, the next item must not fail with it.
+      // After any failure, checks whether the process can still run the next item.
       isSpent = cuda.cuCtxSynchronize() != 0;
     }
     result.seconds = Seconds(Worker::Clock::now() - start).count();
@@ -139,7 +139,7 @@ class Runner {
     text += '\n';
     for (std::size_t at = 0; at < text.size();) {
       const ssize_t count = write(answers_, text.data() + at, text.size() - at);
-      if (count <= 0) _exit(1); // nobody listens
+      if (count <= 0) _exit(1); // the reader has gone
       at += static_cast<std::size_t>(count);
     }
   }
@@ -156,11 +156,11 @@ class Runner {
 Worker::Worker(const Plan& plan, const std::string& library, bool withCopies) {
   int commands[2], answers[2];
   if (pipe(commands) != 0 || pipe(answers) != 0) throw Error("cannot create a pipe");
-  std::fflush(nullptr); // or both processes would write it
+  std::fflush(nullptr); // otherwise both processes would write it
   process_ = fork();
   if (process_ < 0) throw Error("cannot create a process");
   if (process_ == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); // it does not outlive the program
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // killed together with the program
     close(commands[1]);
     close(answers[0]);
     Runner(plan, answers[1], withCopies).serve(library, commands[0]);
@@ -176,7 +176,7 @@ Worker::~Worker() {
   close(commands_);
   close(answers_);
   kill(process_, SIGKILL);
-  // A process with a kernel that hangs may take a while to end. It is not waited for: the next one can start.
+  // A process with a hanging kernel may take a while to end. It is not waited for: the next one can start.
   constexpr int kTries = 20;
   for (int i = 0; i < kTries && waitpid(process_, nullptr, WNOHANG) == 0; ++i)
     usleep(10'000);
@@ -184,7 +184,7 @@ Worker::~Worker() {
 
 void Worker::run(std::size_t item) {
   const std::uint64_t number = item;
-  // A process that has ended is noticed by wait().
+  // wait() detects a process that has ended.
   [[maybe_unused]] const ssize_t count = write(commands_, &number, sizeof number);
 }
 
