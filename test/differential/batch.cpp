@@ -35,12 +35,12 @@ launch::RunOptions limits() {
   return options;
 }
 
-/// A program on its way through the engines.
+/// A program and its results in the engines.
 struct Job {
   generator::Program program;
   std::string text;
   ProgramResult result;
-  /// What the memory has to be: as the interpreter left it.
+  /// The expected memory: that of the interpreter.
   std::optional<launch::Device> wanted;
 
   Job(const Case& which, std::string_view chip) : program(generator::generate(which.seed, *which.profile)) {
@@ -50,7 +50,7 @@ struct Job {
   void note(const std::string& who, const Verdict& verdict) {
     if (!verdict.isGood()) result.findings.push_back({verdict.outcome, who, verdict.reason});
   }
-  /// The first thing that can run the program says what is right.
+  /// The first engine that can run the program provides the expected memory.
   void judge(const std::string& who, launch::Device&& device) {
     if (!wanted)
       wanted.emplace(std::move(device));
@@ -83,7 +83,7 @@ void assembleAndRun(Job& job, const Variant& variant, const Settings& settings, 
   emulate(job, who, compiled.cubin, settings);
 }
 
-/// What one of the checkers of tools/check_each says; `check` makes its verdict a line, empty when all is well.
+/// Runs one of the checkers of tools/check_each. `check` converts its verdict to a line, which is empty if it is good.
 template <typename Check> void checkPhases(Job& job, const std::string& who, const Variant& variant, Check check) {
   check_each::CheckOptions options;
   options.assemble = variant.options;
@@ -119,7 +119,7 @@ void checkUniform(Job& job, const Variant& variant, Times& times) {
   });
 }
 
-/// A difference that is not there when ptxas does not optimize is not the interpreter's fault; says so.
+/// If a difference disappears when ptxas does not optimize, adds a note: the interpreter is not the cause.
 void tryUnoptimized(Job& job, const Settings& settings, Times& times) {
   Finding* last = job.result.findings.empty() ? nullptr : &job.result.findings.back();
   if (!last || !job.wanted || !last->who.starts_with("ptxas") || !isFailure(last->outcome)) return;
@@ -135,7 +135,7 @@ void tryUnoptimized(Job& job, const Settings& settings, Times& times) {
     last->reason += " (right at ptxas -O0)";
 }
 
-/// One call for all programs: a call's start takes longer than a kernel does.
+/// Makes one call for all programs, because starting a call takes longer than compiling a kernel.
 void runPtxas(std::deque<Job>& jobs, const Settings& settings, Times& times) {
   const std::string options = fmt::format("-arch={} {}", settings.arch, settings.ptxasOptions);
   std::vector<generator::Program> programs;
@@ -148,7 +148,7 @@ void runPtxas(std::deque<Job>& jobs, const Settings& settings, Times& times) {
   }
   for (Job& job : jobs) {
     engines::Compiled alone;
-    if (!all.verdict.isGood()) { // one of them is to blame
+    if (!all.verdict.isGood()) { // find the program that fails
       const Clock clock(times, Work::Ptxas);
       alone = engines::assembleWithPtxas(job.text, options);
       job.note("ptxas", alone.verdict);

@@ -11,13 +11,13 @@
 
 namespace orias::differential {
 
-/// What the time goes to.
+/// The parts of the work whose time is measured.
 enum class Work : std::uint8_t { Generate, Interpret, Assemble, Emulate, EachPhase, Ptxas, EmulatePtxas, Count };
 inline constexpr std::size_t kWorks = static_cast<std::size_t>(Work::Count);
 const char* workName(Work work);
 using Times = std::array<std::chrono::nanoseconds, kWorks>;
 
-/// Something to say about a program: who, and what.
+/// A finding about a program.
 struct Finding {
   engines::Outcome outcome = engines::Outcome::Good;
   std::string who; ///< "interpreter", "ours -O0", "ptxas"
@@ -27,15 +27,15 @@ struct Finding {
 struct ProgramResult {
   std::string name; ///< "mixed:17"
   std::vector<Finding> findings;
-  std::string text, launchFile; ///< when something failed and programs are to be written
+  std::string text, launchFile; ///< if something failed and programs are to be written
   /// The worst of the findings.
   engines::Outcome outcome() const;
 };
 
-/// True for everything but Good and Unsupported.
+/// True for all outcomes except Good and Unsupported.
 bool isFailure(engines::Outcome outcome);
 
-/// Everything that the settings ask for, with a few programs. Adds to `times`.
+/// Runs all steps of the settings on a few programs. Adds to `times`.
 std::vector<ProgramResult> runBatch(std::span<const Case> cases, const Settings& settings, Times& times);
 
 } // namespace orias::differential

@@ -20,14 +20,14 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-/// What became of the programs of one profile.
+/// The results of the programs of one profile.
 struct Tally {
   std::array<std::uint64_t, static_cast<std::size_t>(Outcome::Count)> programs{};
-  std::map<std::string, std::uint64_t> unsupported; ///< by who and why
-  std::map<std::string, std::uint64_t> known;       ///< by why: programs whose failures are all explained
+  std::map<std::string, std::uint64_t> unsupported; ///< by engine and reason
+  std::map<std::string, std::uint64_t> known;       ///< by reason: programs whose failures are all explained
 };
 
-/// Takes results in any order and tells of them in the order of the programs, so that the output of a campaign does not
+/// Accepts results in any order and reports them in the order of the programs, so the output of a campaign does not
 /// depend on the number of threads.
 class Report {
  public:
@@ -67,7 +67,7 @@ class Report {
   }
 
  private:
-  /// Takes away what is explained, and counts it. A program that is known to fail and does not is worth a word.
+  /// Removes explained failures and counts them. Reports programs that are known to fail but do not.
   ProgramResult withoutKnown(ProgramResult result) {
     if (settings_.known.empty()) return result;
     std::string why;
@@ -77,7 +77,7 @@ class Report {
       why = found->second;
       return true;
     });
-    const std::string peer = result.name + " ptxas"; // as it is, or when it runs: "mixed:17 ptxas, run"
+    const std::string peer = result.name + " ptxas"; // exact, or followed by more: "mixed:17 ptxas, run"
     if (const auto known = settings_.known.lower_bound(peer); !why.empty())
       ++tallies_[profileOf(result)].known[why];
     else if (settings_.ptxas && known != settings_.known.end() && known->first.starts_with(peer))
@@ -122,7 +122,7 @@ class Report {
                failed_, static_cast<double>(told_) / seconds);
   }
 
-  /// To standard error: figures that differ from run to run are no part of the result.
+  /// Prints to standard error, because figures that differ between runs are not part of the result.
   void showTimes() const {
     const double wall = Seconds(std::chrono::steady_clock::now() - start_).count();
     double all = 0;
@@ -140,7 +140,7 @@ class Report {
   const std::size_t programs_;
   std::mutex mutex_;
   std::map<std::size_t, std::vector<ProgramResult>> waiting_;
-  std::size_t next_ = 0; ///< the batch to tell of next
+  std::size_t next_ = 0; ///< the batch to report next
   std::map<std::string, Tally> tallies_;
   std::ofstream failures_;
   std::uint64_t told_ = 0, failed_ = 0;

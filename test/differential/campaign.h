@@ -4,8 +4,8 @@
 
 namespace orias::differential {
 
-/// All programs of the settings, by several threads: failures as they are found (in the order of the seeds), then a
-/// summary for each profile. True when nothing failed.
+/// Runs all programs of the settings, in several threads. Prints failures as they are found (in the order of the
+/// seeds), then a summary for each profile. Returns true if nothing failed.
 bool runCampaign(const Settings& settings);
 
 } // namespace orias::differential

@@ -3,8 +3,8 @@
 #include <exception>
 #include <iostream>
 
-// Random programs through everything that compiles or runs them: see README.md. Exit 0: nothing but good and
-// unsupported ones; 1: something else; 2: usage.
+// Runs random programs through all compilers and engines: see README.md. Exit status 0: all are good or unsupported; 1:
+// a failure; 2: usage.
 
 int main(int argc, char** argv) {
   try {

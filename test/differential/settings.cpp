@@ -23,13 +23,13 @@ const generator::Profile& requireProfile(const std::string& name) {
   throw Error(fmt::format("there is no profile '{}'", name));
 }
 
-/// PTX has it for chips with a letter behind the number only.
+/// In PTX only chips with a letter after the number have it.
 bool hasTensorMemory(const isa::Target* target) {
   return target && std::isalpha(target->name().back()) &&
          (isa::desc(isa::Op::UTCHMMA).sms & target->instructions()) != 0;
 }
 
-/// Every profile that only uses what orias knows and the chip has and, with `ptxas`, what ptxas does right.
+/// Every profile whose features orias and the chip support and, with `ptxas`, that ptxas compiles correctly.
 std::vector<const generator::Profile*> supportedProfiles(bool ptxas, const std::string& arch) {
   const isa::Target* target = isa::Target::find(arch);
   std::vector<const generator::Profile*> all;
@@ -52,7 +52,7 @@ std::vector<const generator::Profile*> namedProfiles(const std::string& names, b
   return named;
 }
 
-/// Optimisation levels, and register limits that make the allocator spill.
+/// Optimization levels, and register limits that cause spilling.
 std::vector<Variant> optionMatrix(const Options& base) {
   std::vector<Variant> variants;
   for (unsigned level = 0; level <= 3; ++level) {
@@ -96,7 +96,7 @@ std::vector<Case> readCases(const std::string& path) {
   return cases;
 }
 
-/// Lines "mixed:17 ptxas: why"; those that start with # are for people.
+/// Reads lines "mixed:17 ptxas: reason"; lines that start with # are comments.
 std::map<std::string, std::string> readKnown(const std::string& path) {
   std::ifstream in(path);
   if (!in) throw Error(fmt::format("cannot read '{}'", path));

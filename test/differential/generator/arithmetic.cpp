@@ -4,8 +4,8 @@
 namespace orias::generator {
 
 void FunctionWriter::carryChain() {
-  // The condition code is read and written by neighbours only; results are new registers, so that a chain cannot
-  // overwrite what it reads later.
+  // Only adjacent instructions read and write the condition code. Results are new registers, so a chain cannot
+  // overwrite its later operands.
   struct Form {
     const char *first, *middle, *last;
     int operands;
@@ -89,8 +89,8 @@ void FunctionWriter::pack() {
   }
 }
 
-// The bits of a NaN are up to the hardware (and to the compiler that folds it): before bits are looked at, every NaN
-// becomes the same one.
+// The bits of a NaN depend on the hardware (and on the compiler that folds it). Before its bits are used, every NaN is
+// replaced with the same one.
 std::string FunctionWriter::canonicalBits(Kind kind, const std::string& value) {
   const bool isDouble = kind == Kind::F64;
   const Kind bitsKind = isDouble ? Kind::B64 : Kind::B32;
@@ -117,7 +117,7 @@ void FunctionWriter::bits() {
   }
 }
 
-/// Every NaN in a register with one or two halves becomes the same one.
+/// Replaces every NaN in a register with one or two halves with the same NaN.
 void FunctionWriter::canonicalHalves(const Row& row, const std::string& value) {
   const char* type = row.opcode.find("bf16") != std::string::npos ? "bf16" : "f16";
   const auto canonical = [&](const std::string& half) {

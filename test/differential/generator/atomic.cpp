@@ -5,7 +5,7 @@ namespace orias::generator {
 
 namespace {
 
-// The order in which threads come does not show in the memory.
+// Operations whose order does not affect the memory.
 constexpr AtomicForm kCommutative[] = {
     {"add.u32", Kind::B32}, {"add.s32", Kind::B32}, {"min.u32", Kind::B32}, {"max.u32", Kind::B32},
     {"min.s32", Kind::B32}, {"max.s32", Kind::B32}, {"and.b32", Kind::B32}, {"or.b32", Kind::B32},
@@ -14,7 +14,7 @@ constexpr AtomicForm kCommutative[] = {
     {"xor.b64", Kind::B64}, {"add.f32", Kind::F32}, {"inc.u32", Kind::B32}, {"dec.u32", Kind::B32},
 };
 
-// On memory that no other thread sees, results may be used.
+// Operations on memory that no other thread accesses: results may be used.
 constexpr AtomicForm kOwn[] = {
     {"add.u32", Kind::B32}, {"exch.b32", Kind::B32}, {"cas.b32", Kind::B32},  {"min.s32", Kind::B32},
     {"max.u32", Kind::B32}, {"inc.u32", Kind::B32},  {"dec.u32", Kind::B32},  {"and.b32", Kind::B32},
@@ -28,7 +28,7 @@ bool isBounded(std::string_view operation) {
 
 } // namespace
 
-/// `red` or `atom` without use of its result, on a place that only this statement touches.
+/// `red`, or `atom` without use of its result, on an address that only this statement accesses.
 void FunctionWriter::commutativeAtomic(const char* space, const std::string& address, std::string_view operation,
                                        Kind kind) {
   std::string value;
@@ -80,8 +80,8 @@ void FunctionWriter::sharedAtomic() {
   addValue(form.kind, sum, true);
 }
 
-/// Some threads add to a sum while they hold the lock of the block. No barrier follows: what stands behind is run by
-/// parts of a warp.
+/// Some threads add to a sum while they hold the lock of the block. No barrier follows: parts of a warp execute the
+/// code after it separately.
 void FunctionWriter::lock() {
   if (module_.accumulatorBytes + 8 > kMaxAccumulators) return fold();
   module_.usesShared = true;
@@ -105,13 +105,13 @@ void FunctionWriter::lock() {
   const auto use = [&] {
     commutativeAtomic(".global", fmt::format("%acc+{}", offset), "add.u32", Kind::B32);
     emit("membar.cta");
-    emit("atom.shared.exch.b32 {}, [{}], 0", found, name); // ptxas 13.0 moves a store behind the next WARPSYNC
+    emit("atom.shared.exch.b32 {}, [{}], 0", found, name); // ptxas 13.0 moves a store after the next WARPSYNC
   };
   label(again);
   if (random_.percent(20)) emit("nanosleep.u32 20");
   take();
   if (random_.percent(50)) {
-    // The lock is given back inside the loop, and outside it.
+    // The lock is released inside the loop or after it.
     emit("@!{} bra {}", isMine, next);
     use();
     label(next);

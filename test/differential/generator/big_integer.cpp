@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <string_view>
 
-// Arithmetic of numbers of several words, as libraries write it with the condition code. Nothing that touches the code
-// stands between the instructions of a chain, but other instructions may.
+// Multi-word arithmetic with the condition code, as in libraries. Between the instructions of a chain there may be
+// other instructions, but none that access the condition code.
 
 namespace orias::generator {
 
 namespace {
 
-/// One instruction of a chain writes the code, reads it, or both: the first does not read it, the last may not write
-/// it.
+/// An instruction of a chain reads or writes the condition code or both: the first does not read it, and the last may
+/// not write it.
 std::string withCarries(std::string_view opcode, bool reads, bool writes, std::string_view type) {
   std::string text(opcode.substr(0, 3));
   if (reads) text += 'c';
@@ -22,7 +22,7 @@ std::string withCarries(std::string_view opcode, bool reads, bool writes, std::s
 
 } // namespace
 
-/// Words that a statement may write itself: copies of values.
+/// Copies of values, which a statement may overwrite.
 std::vector<std::string> FunctionWriter::copies(unsigned count) {
   std::vector<std::string> words;
   for (unsigned i = 0; i < count; ++i) {
@@ -34,14 +34,14 @@ std::vector<std::string> FunctionWriter::copies(unsigned count) {
 
 void FunctionWriter::beside(const std::vector<std::string>& words) {
   if (!random_.percent(12)) return;
-  // What reads a word of the chain in between, or nothing of it.
+  // An instruction in between, which may or may not read a word of the chain.
   const std::string from = random_.percent(50) ? random_.pick(words) : readRegister(Kind::B32);
   const std::string to = fresh(Kind::B32);
   emit("xor.b32 {}, {}, {}", to, from, read(Kind::B32));
   addValue(Kind::B32, to, false);
 }
 
-/// acc += a * factor, of words: the even columns in one chain, the odd ones in another one.
+/// acc += a * factor, by words: the even columns in one chain, the odd ones in another one.
 void FunctionWriter::productRow(std::vector<std::string>& acc, const std::vector<std::string>& a, std::size_t offset) {
   const std::string factor = read(Kind::B32);
   const char* type = random_.percent(85) ? "u32" : "s32";
@@ -61,13 +61,13 @@ void FunctionWriter::productRow(std::vector<std::string>& acc, const std::vector
                                                                                  : random_.percent(5)
                                                                                      ? random_.pick(acc)
                                                                                      : high;
-      // Some libraries write every result to a register of its own.
+      // Some libraries write every result to a new register.
       const bool isFresh = random_.percent(25);
       const std::string lowResult = isFresh ? fresh(Kind::B32) : low, highResult = isFresh ? fresh(Kind::B32) : high;
       const bool leavesCarry = !isLast || random_.percent(60);
       product("lo", reads, true, lowResult, a[i], factor, lowAddend);
       low = lowResult;
-      beside(acc); // `high` is the old word still: the new one is not written yet
+      beside(acc); // `high` is still the old word: the new one is not yet written
       product("hi", true, leavesCarry, highResult, swaps ? otherFactor : a[i], swaps ? a[i] : otherFactor, highAddend);
       high = highResult;
       reads = true;
@@ -78,7 +78,7 @@ void FunctionWriter::productRow(std::vector<std::string>& acc, const std::vector
   }
 }
 
-/// acc += a, or -= a; what is made of the last carry.
+/// acc += a, or -= a, and a use of the last carry.
 void FunctionWriter::sumRow(std::vector<std::string>& acc, const std::vector<std::string>& a) {
   const bool subtracts = random_.percent(50);
   const char* opcode = subtracts ? "sub" : "add";
@@ -101,7 +101,7 @@ void FunctionWriter::sumRow(std::vector<std::string>& acc, const std::vector<std
     break;
   }
   case 1: {
-    // The carry goes back into the condition code.
+    // Moves the carry back to the condition code.
     const std::string lost = fresh(Kind::B32);
     emit("add.cc.u32 {}, {}, {}", lost, carry, random_.percent(70) ? "-1" : literal(Kind::B32));
     for (std::size_t i = 0; i < count; ++i)
@@ -117,7 +117,7 @@ void FunctionWriter::sumRow(std::vector<std::string>& acc, const std::vector<std
     break;
   }
   default: {
-    // Carries are counted.
+    // Counts carries.
     const std::string count2 = fresh(Kind::B32);
     emit("add.cc.u32 {}, {}, {}", acc[0], sum[0], a.back());
     emit("addc.u32 {}, {}, {}", count2, carry, random_.percent(70) ? "0" : acc.back());
@@ -127,7 +127,7 @@ void FunctionWriter::sumRow(std::vector<std::string>& acc, const std::vector<std
   }
 }
 
-/// A product of two words whose halves are added by a chain of their own.
+/// A product of two words whose halves are added in a separate chain.
 void FunctionWriter::splitProduct(std::vector<std::string>& acc) {
   const std::string a = read(Kind::B32), b = read(Kind::B32), low = fresh(Kind::B32), high = fresh(Kind::B32);
   if (random_.percent(50)) {
@@ -147,7 +147,7 @@ void FunctionWriter::splitProduct(std::vector<std::string>& acc) {
   if (random_.percent(20)) addValue(Kind::B32, high, false);
 }
 
-/// Both halves of products of 64 bits, with their sum.
+/// Both halves of 64-bit products, with their sum.
 void FunctionWriter::wideProduct() {
   const std::string a = read(Kind::B64), b = read(Kind::B64), low = fresh(Kind::B64), high = fresh(Kind::B64);
   if (random_.percent(40)) {

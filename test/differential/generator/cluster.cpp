@@ -1,8 +1,8 @@
 #include "test/differential/generator/function_writer.h"
 #include "test/differential/generator/layout.h"
 
-// What the blocks of a cluster do with each other's shared memory. All threads of the cluster come to these statements
-// together, for they stand at top level only, where no thread has gone.
+// Accesses of the blocks of a cluster to each other's shared memory. All threads of the cluster reach these statements
+// together: they are at top level, where no thread has exited.
 
 namespace orias::generator {
 
@@ -50,16 +50,16 @@ std::pair<const char*, std::string> FunctionWriter::inOtherBlock(const std::stri
   return {"", generic};
 }
 
-// Every thread writes a place of its own, here or in another block, all meet, every thread reads a place here or there,
-// all meet.
+// Every thread writes its own slot, in this or another block; then a barrier; then every thread reads a slot in this or
+// the other block; then a barrier.
 void FunctionWriter::clusterExchange() {
   module_.usesShared = true;
   constexpr unsigned kWidths[] = {2, 4, 4, 8, 16};
   const unsigned bytes = random_.pick(kWidths);
   if (random_.percent(50)) {
     storeTo(".shared", "%shx", bytes);
-  } else {            // each to the block that is as far away as for all others, so that no two write to one place
-    clusterBarrier(); // who exchanged in the block alone is done
+  } else {            // all threads use the same distance to the other block, so no two threads write to one slot
+    clusterBarrier(); // exchanges within the blocks are complete
     const auto [space, there] = inOtherBlock("%shx", otherRank(false));
     storeTo(space, there, bytes);
   }
@@ -73,7 +73,7 @@ void FunctionWriter::clusterExchange() {
   clusterBarrier();
 }
 
-/// All threads of a block work on the place of one of the blocks; each then reads its own.
+/// All threads of a block update the slot of one of the blocks; each then reads its own slot.
 void FunctionWriter::clusterAtomic() {
   module_.usesShared = true;
   const AtomicForm& form = commutativeForm();

@@ -2,8 +2,8 @@
 
 namespace orias::generator {
 
-// Which threads come together where: a condition that is the same in the whole block splits nobody; another one splits
-// the lanes of a warp, and votes before the branch say exactly who goes where.
+// A condition that is uniform in the block keeps all threads together. Another condition splits the lanes of a warp;
+// votes before the branch give the exact masks of both sides.
 void FunctionWriter::branch() {
   Context then = inner(), otherwise = inner();
   std::string predicate = random_.percent(35) ? uniformPredicate() : std::string();
@@ -72,8 +72,8 @@ void FunctionWriter::uniformLoop() {
   Context body = inner();
   const unsigned trips = random_.between(1, context().repetitions > 4 ? 3 : 6);
   body.repetitions *= trips;
-  // Leaving it one by one is for loops in which nobody counts on the others; nor may a thread exit that others wait for
-  // in the next round.
+  // Threads may only leave a loop separately if no thread depends on the others. A thread must not exit if others wait
+  // for it in the next iteration.
   body.breakLabel.clear();
   body.continueLabel.clear();
   const std::string head = newLabel(), next = newLabel(), end = newLabel();
@@ -122,7 +122,7 @@ void FunctionWriter::divergentLoop() {
   const Values::Mark mark = values_.mark();
   addValue(Kind::B32, counter, false, true);
   if (!context().mask.empty() && random_.percent(60)) {
-    // A vote at the end of each round says who comes to the next one.
+    // A vote at the end of each iteration gives the mask of the next one.
     body.mask = fresh(Kind::B32);
     body.mayExit = false;
     emit("mov.b32 {}, {}", body.mask, context().mask);
@@ -152,7 +152,7 @@ void FunctionWriter::leaveLoop() {
   emit("@{} bra {}", readPredicate(true), random_.percent(50) ? context().breakLabel : context().continueLabel);
 }
 
-// Jumps forward that no nest of ifs can say: from the first region into the middle of the second.
+// Forward jumps that nested ifs cannot express: from the first region into the middle of the second.
 void FunctionWriter::gotoStatement() {
   Context region = inner();
   region.blockUniform = false;

@@ -9,13 +9,13 @@ std::string FunctionWriter::kernel(const std::string& name) {
   context().mask = module_.threads % 32 == 0 ? kAllLanes : "%mask";
   module_.recordBytes = 16; // %hash and %sum
   firstValues();
-  // Rather small than large: more programs in the same time, and a failure is easier to read.
+  // Prefer small programs: more run in the same time, and failures are easier to read.
   const unsigned most = random_.percent(70) ? profile_.statements / 2 : profile_.statements;
   const unsigned count = random_.between(profile_.statements / 8, most);
   for (unsigned i = 0; i < count; ++i)
     statement();
   showValues();
-  // Nobody exits while others may reach for its shared memory.
+  // No block exits while others may access its shared memory.
   if (module_.clusterBlocks != 0) clusterBarrier();
   if (profile_.hasTensorMemory()) tensorRelease();
 
@@ -51,7 +51,7 @@ void FunctionWriter::deviceFunction(const std::string& name) {
     emit("ld.param.{} {}, [a{}]", info(kind).type, value, i);
     addValue(kind, value, false);
   }
-  // One value of each kind, made from what is there.
+  // One value of each kind, from the existing values.
   const Kind source = callee.parameters.front();
   emit("mov.b64 %hash, {}", wide(source, values_.of(source).front().name));
   emit("cvt.u32.u64 %sum, %hash");
@@ -112,7 +112,7 @@ void FunctionWriter::firstValues() {
   std::string thread = add(Kind::B32, false);
   emit("mov.u32 {}, %ltid", thread);
   if (module_.knowsBlock) {
-    // The same for the lanes of a warp, in rows of any length.
+    // Values that are uniform in rows of lanes of a warp, of any length.
     const std::string warp = add(Kind::B32, false), first = add(Kind::B32, false), isFirst = add(Kind::Pred, false);
     emit("shr.u32 {}, %ltid, 5", warp);
     emit("and.b32 {}, %ltid, -32", first);
@@ -143,7 +143,7 @@ void FunctionWriter::firstValues() {
   emit("mov.b32 %sum, {:#x}", static_cast<std::uint32_t>(random_.next()));
 }
 
-/// Every value that is still there to the checksums, some of them to memory.
+/// Adds every available value to the checksums, and stores some of them to memory.
 void FunctionWriter::showValues() {
   for (Kind kind : kKinds) {
     const std::vector<Value>& pool = values_.of(kind);
@@ -160,7 +160,7 @@ void FunctionWriter::showValues() {
   emit("st.global.b32 [%out+8], %sum");
 }
 
-/// The registers with the thread's number and places, which are known only when the body is: what comes first.
+/// The start of the body: the registers with the thread's number and addresses, which depend on the complete body.
 std::string FunctionWriter::addresses() const {
   std::string text;
   const auto line = [&]<typename... Args>(fmt::format_string<Args...> format, Args&&... args) {
@@ -190,7 +190,7 @@ std::string FunctionWriter::addresses() const {
   }
   line("mad.wide.u32 %out, %gtid, {}, %out", recordBytes(module_));
   line("mad.wide.u32 %scr, %gtid, {}, %scr", kScratchRecord);
-  if (module_.threads % 32 != 0) { // the last warp is not whole
+  if (module_.threads % 32 != 0) { // the last warp is partial
     line("and.b32 %t, %ltid, -32");
     line("sub.u32 %t, {}, %t", module_.threads);
     line("min.u32 %t, %t, 32");
@@ -214,7 +214,7 @@ std::string FunctionWriter::addresses() const {
       line("st.shared.b32 [%sho+{}], %ltid", at);
   }
   text += pointerAddresses() + tensorAllocation();
-  if (module_.clusterBlocks != 0) { // nor reaches for it before it is there
+  if (module_.clusterBlocks != 0) { // no block accesses shared memory before its block has started
     line("barrier.cluster.arrive.relaxed");
     line("barrier.cluster.wait");
   }

@@ -35,7 +35,7 @@ std::string FunctionWriter::declarations() const {
 std::string FunctionWriter::readRegister(Kind kind) {
   const std::vector<Value>& pool = values_.of(kind);
   ORIAS_CHECK(!pool.empty());
-  // What was written last is read more often, so that values depend on one another.
+  // Recent values are read more often, so that values depend on each other.
   std::uint32_t size = static_cast<std::uint32_t>(pool.size());
   std::uint32_t index = std::max(random_.below(size), random_.below(size));
   readUniform_ &= pool[index].uniform;
@@ -65,7 +65,7 @@ std::string FunctionWriter::literal(Kind kind) {
     return fmt::format("0f{:08X}",
                        random_.percent(70) ? random_.pick(kFloats) : static_cast<std::uint32_t>(random_.next()));
   case Kind::F64: {
-    // A float of 32 bits widened, or any bits.
+    // An extended 32-bit float, or any bits.
     if (random_.percent(70))
       return fmt::format("0d{:016X}",
                          std::bit_cast<std::uint64_t>(double{std::bit_cast<float>(random_.pick(kFloats))}));
@@ -211,7 +211,7 @@ void FunctionWriter::tableInstruction(Statement group) {
   const bool isPair = row.operands[0] == 'P';
   const Kind kind = isPair ? Kind::Pred : kKinds[kLetters.find(row.operands[0])];
   if (isPair && random_.percent(15)) {
-    // Both results are new: the second one is written by the same instruction that may read an old one.
+    // Both results are new registers, because the instruction that writes the second one may read an old one.
     std::string first = fresh(kind), second = fresh(kind);
     const bool uniform = readUniform_ && context().blockUniform;
     addValue(kind, first, uniform);
@@ -246,7 +246,7 @@ void FunctionWriter::block(const Context& inner, unsigned statements) {
   contexts_.push_back(inner);
   for (unsigned i = 0; i < statements; ++i)
     statement();
-  // What was computed here last must be seen outside.
+  // The last values computed here must be visible outside.
   if (random_.percent(80)) fold();
   contexts_.pop_back();
   values_.release(mark);

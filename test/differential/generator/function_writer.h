@@ -21,23 +21,23 @@ struct Callee {
   Kind result = Kind::B32;
 };
 
-/// One with two pointers and a number as parameters.
+/// A device function with two pointers and a number as parameters.
 struct PointerCallee {
   std::string name;
-  bool givesPointer = false; ///< one of those that it got; else a number
+  bool givesPointer = false; ///< returns one of its pointers; else a number
 };
 
-/// What the functions of a module share.
+/// State that the functions of a module share.
 struct ModuleText {
   std::string suffix; ///< of every name at module scope
   std::string functions;
   std::vector<Callee> callees;
   std::vector<PointerCallee> pointerCallees;
   unsigned threads = 32;         ///< of a block
-  unsigned clusterBlocks = 0;    ///< of a cluster; 0: nobody speaks of clusters
+  unsigned clusterBlocks = 0;    ///< of a cluster; 0: no clusters
   std::string directives;        ///< between the parameters of the kernel and its body
-  bool knowsBlock = false;       ///< the directives tell the shape of the block
-  unsigned tensorCommits = 0;    ///< how often the unit of tensor memory has been waited for
+  bool knowsBlock = false;       ///< the directives contain the shape of the block
+  unsigned tensorCommits = 0;    ///< number of waits for the unit of tensor memory
   unsigned recordBytes = 0;      ///< of a thread's record in the output buffer
   unsigned accumulatorBytes = 0; ///< of the buffer of the atomics
   bool usesLocal = false, usesShared = false, usesPointers = false;
@@ -54,23 +54,24 @@ struct AtomicForm {
 /// The mask of a whole warp.
 inline constexpr const char* kAllLanes = "0xffffffff";
 
-/// Where the text stands.
+/// The context of the current position in the text.
 struct Context {
-  bool blockUniform = true;              ///< all threads of the block come here together: barriers are allowed
-  std::string mask;                      ///< exactly these lanes of the warp come here together; empty: not known
-  bool mayExit = true;                   ///< a thread may exit here: nobody waits for it on another way to this place
+  bool blockUniform = true;              ///< all threads of the block are converged: barriers are allowed
+  std::string mask;                      ///< exactly these lanes of the warp are converged; empty: unknown
+  bool mayExit = true;                   ///< a thread may exit here: no thread waits for it
   unsigned depth = 0;                    ///< of nesting
-  unsigned repetitions = 1;              ///< how often this runs at most
+  unsigned repetitions = 1;              ///< maximum number of executions
   std::string breakLabel, continueLabel; ///< of a loop that threads may leave one by one
 };
 
-/// Writes the body of one function: statements that read only what has been written, end, and give the same values
-/// however they are compiled.
+/// Writes the body of one function. Its statements only read initialized values, terminate, and give the same values
+/// for any correct compilation.
 class FunctionWriter {
  public:
   FunctionWriter(std::uint64_t seed, const Profile& profile, ModuleText& module, bool isKernel);
 
-  /// The text of a kernel with its parameters; of a device function, which is also added to the module's callees.
+  /// kernel() returns the text of a kernel with its parameters. deviceFunction() adds a device function to the module
+  /// and its callees.
   std::string kernel(const std::string& name);
   void deviceFunction(const std::string& name);
 
@@ -83,10 +84,10 @@ class FunctionWriter {
   }
   void label(const std::string& name) { code_ += name + ":\n"; }
   std::string newLabel() { return fmt::format("L{}", labels_++); }
-  /// A register that holds nothing yet and is in no pool.
+  /// A new register, which is not in a pool.
   std::string fresh(Kind kind);
   Value& addValue(Kind kind, std::string name, bool uniform, bool fixed = false);
-  /// A value to read: a register, or (numbers only, sometimes) a literal.
+  /// A value to read: a register, or sometimes (numbers only) a literal.
   std::string read(Kind kind);
   std::string readRegister(Kind kind);
   std::string readPredicate(bool mayNegate);
@@ -95,21 +96,21 @@ class FunctionWriter {
   std::string literal(Kind kind);
   /// A divisor that is not zero.
   std::string divisor(Kind kind);
-  /// A number 0 … `most`, or a register that holds one; `most` is one less than a power of two.
+  /// A number 0 … `most`, or a register that contains one; `most` + 1 is a power of two.
   std::string bounded(unsigned most);
-  /// What slct compares with zero.
+  /// The operand that slct compares with zero.
   std::string selector();
   /// The value of a register, at least `least`.
   std::string notLowest(Kind kind, std::int64_t least);
-  /// The value of a register, in another way for each lane.
+  /// The value of a register, changed differently for each lane.
   std::string ofThread();
-  /// A number; if it is a NaN, then the one of which everybody knows the sign.
+  /// A number; NaNs are replaced with the one whose sign is known.
   std::string withKnownSign(Kind kind);
   /// The operand for a letter of instruction_table.cpp.
   std::string operand(char letter);
-  /// The register for a result: a new value, or one that is overwritten. To be asked for after the operands were read.
+  /// The register for a result: a new or an overwritten value. Must be called after the operands have been read.
   std::string result(Kind kind);
-  /// Sometimes "@%p1 ", and then the result has to be an old value: its name; both empty otherwise.
+  /// Sometimes a guard "@%p1 " and the old value that must be the result; otherwise both are empty.
   std::pair<std::string, std::string> guard(Kind kind);
   std::string overwritable(Kind kind);
   std::string declarations() const;
@@ -124,7 +125,7 @@ class FunctionWriter {
   Context& context() { return contexts_.back(); }
   const Context& context() const { return contexts_.back(); }
   Context inner() const;
-  /// Threads may have gone: no barrier and no warp operation may count on them any more.
+  /// Threads may have exited: barriers and warp operations must not depend on them any more.
   void forgetThreads();
 
   // arithmetic.cpp
@@ -140,7 +141,7 @@ class FunctionWriter {
   // big_integer.cpp
   void bigInteger();
   std::vector<std::string> copies(unsigned count);
-  /// Sometimes, an instruction beside a chain on these words.
+  /// Sometimes adds an instruction that is not part of the chain on these words.
   void beside(const std::vector<std::string>& words);
   void productRow(std::vector<std::string>& acc, const std::vector<std::string>& a, std::size_t offset);
   void sumRow(std::vector<std::string>& acc, const std::vector<std::string>& a);
@@ -192,9 +193,9 @@ class FunctionWriter {
   void clusterExchange();
   void clusterAtomic();
   void clusterBarrier();
-  /// The number of a block of the cluster: the same distance away for all, or (`differsInBlock`) any.
+  /// The rank of a block in the cluster: at the same distance for all threads, or (`differsInBlock`) any.
   std::string otherRank(bool differsInBlock);
-  /// The state space and address of a place in the shared memory of another block.
+  /// The state space and address of a slot in the shared memory of another block.
   std::pair<const char*, std::string> inOtherBlock(const std::string& address, const std::string& rank);
 
   // tensor.cpp

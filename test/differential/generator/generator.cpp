@@ -14,8 +14,8 @@ namespace {
 using launch::Buffer;
 using launch::ElementType;
 
-/// From here on one program in three tells the shape of its block. Those before are as they were: they have names in
-/// known.txt.
+/// From this seed on a third of the programs has a directive with the shape of the block. Earlier programs must not
+/// change, because known.txt refers to them.
 constexpr std::uint64_t kFirstWithShape = 1'000'000;
 
 template <typename T> void append(std::vector<std::byte>& bytes, T value) {
@@ -106,14 +106,14 @@ void addArguments(launch::Launch& launch, Random& random) {
   launch.arguments.push_back(std::move(block));
 }
 
-/// A generic pointer, of which PTX may say something, and a struct that holds two.
+/// A generic pointer, with or without PTX attributes, and a struct with two pointers.
 std::string pointerParameters(Random& random) {
   constexpr const char* kSaid[] = {"", "", ".ptr ", ".ptr .align 16 ", ".ptr .global .align 4 "};
   return fmt::format(",\n  .param .u64 {}{}, .param .align 8 .b8 {}[24]", random.pick(kSaid), kPointerParameter,
                      kStructParameter);
 }
 
-/// All of them lead to the scratch buffer.
+/// All of them point to the scratch buffer.
 void addPointerArguments(launch::Launch& launch) {
   constexpr int kScratch = 4;
   launch.arguments.emplace_back().buffer = kScratch;
@@ -171,7 +171,7 @@ Program generate(std::uint64_t seed, const Profile& profile) {
   for (unsigned i = 0; i < scratch.elements; ++i)
     append(scratch.initial, randomWord(random));
   Buffer out = makeBuffer("out", ElementType::U32, all * recordBytes(module) / 4);
-  out.initial.assign(out.elements * 4, std::byte{0xa5}); // so that what was not written shows
+  out.initial.assign(out.elements * 4, std::byte{0xa5}); // so that unwritten bytes are visible
   Buffer accumulators = makeBuffer("accumulators", ElementType::U32, kMaxAccumulators / 4);
   accumulators.initial.assign(kMaxAccumulators, std::byte{0});
   launch.buffers = {in, floats, doubles, out, scratch, accumulators};

@@ -9,8 +9,8 @@
 
 namespace orias::generator {
 
-/// A random kernel and its launch: well formed, terminating, free of races and of undefined behaviour, so that whoever
-/// runs it has to get the same memory. (NaNs are made one before their bits are looked at.)
+/// A random kernel and its launch: well formed, terminating, free of races and undefined behavior, so that all engines
+/// must get the same memory. (NaNs are replaced with one before their bits are used.)
 struct Program {
   std::uint64_t seed = 0;
   std::string text; ///< the kernel with its functions and variables, without the module's header

@@ -12,19 +12,19 @@ using enum Statement;
 
 // Results and operands, one letter each:
 //   h r l   16, 32 and 64 bits     f d  f32 and f64     p  predicate
-//   q       predicate, perhaps negated                  P  (result) one predicate or two, "p|q"
+//   q       predicate, possibly negated                 P  (result) one predicate or two, "p|q"
 //   K N M   16, 32 and 64 bits for a divisor: never zero
 //   c       32 bits, a number of them 0 … 255
-//   b       32 bits, 0 ... 255: beyond that the manual does not allow positions and lengths, and ptxas cuts none of 64
-//           bits
+//   b       32 bits, 0 ... 255: the manual does not allow greater positions and lengths, and ptxas does not truncate
+//           them for 64 bits
 //   s       32 bits, 0 ... 31
 //   t       32 bits, as f32 neither NaN nor -0
 //   A B C   16, 32 and 64 bits in a register, not the most negative number
-//   T       32 bits in a register, of which ptxas cannot think that all threads have the same
+//   T       32 bits in a register that ptxas cannot assume to be uniform
 //   F D     f32 and f64 in a register; the sign of a NaN is known
-//   R H     32 and 16 bits in a register, no number
-//   x       a table of lop3: a number of 8 bits
-// Braces stand for one row for each of the words in them.
+//   R H     32 and 16 bits in a register, not a literal
+//   x       a table of lop3: an 8-bit number
+// Braces expand to one row for each of their words.
 struct Line {
   Statement group;
   std::string_view opcode;
@@ -89,12 +89,11 @@ constexpr Line kLines[] = {
     {Integer64, "selp.{b64,u64,s64}", "l=llp"},
     {Integer64, "slct.{b64,u64,s64}.s32", "l=llt"},
 
-    // ptxas 13.0 folds `bfe.s32 d, 0, 218, 1` to -1, and reads a uniform register for a bfe of what all threads have at
-    // places that differ; inserts no bit for 32 of bfi at 1; folds `slct.s32.s32 d, 7, 5, 0x7fffffff` to 5; takes other
-    // sums together with those that stop at the ends; takes the wrong bits of a lop3's table where two operands
-    // are the same; shifts 16 bits by a number modulo 65536 or, for a cnot, by any register; forgets the .ftz of a
-    // `setp.and` that an exit depends on; and takes it that nothing is the most negative number whose absolute value or
-    // negation is asked for.
+    // Errors of ptxas 13.0: it folds `bfe.s32 d, 0, 218, 1` to -1; reads a uniform register for a bfe of a uniform
+    // value at divergent positions; inserts no bit for 32 bits of bfi at 1; folds `slct.s32.s32 d, 7, 5, 0x7fffffff` to
+    // 5; combines saturating sums with other sums; uses the wrong bits of a lop3's table if two operands are the same;
+    // shifts 16 bits by a number modulo 65536 or, for a cnot, by any register; drops the .ftz of a `setp.and` that
+    // guards an exit; and assumes that the operand of an absolute value or a negation is not the most negative number.
     {Miscompiled, "bfe.{u32,s32}", "r=rcc"},
     {Miscompiled, "bfi.b32", "r=rrcc"},
     {Miscompiled, "slct.{b16,u16,s16}.s32", "h=hhr"},

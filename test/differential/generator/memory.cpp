@@ -91,7 +91,7 @@ void FunctionWriter::loadFrom(const std::string& space, const std::string& addre
        access.type, vectorText(parts), address);
 }
 
-/// A place in the thread's record of results that nobody else writes.
+/// Stores to an offset in the thread's result record that no other statement writes.
 void FunctionWriter::store() {
   constexpr unsigned kWidths[] = {1, 2, 4, 4, 8, 8, 16};
   const unsigned bytes = random_.pick(kWidths);
@@ -101,7 +101,7 @@ void FunctionWriter::store() {
   storeTo(random_.percent(80) ? ".global" : "", fmt::format("%out+{}", offset), bytes);
 }
 
-/// The bits of a value to a place of its own.
+/// Stores the bits of a value to a new offset.
 void FunctionWriter::storeValue(Kind kind, const std::string& value) {
   const unsigned bytes = kind == Kind::Pred ? 4 : info(kind).bytes;
   const unsigned offset = (module_.recordBytes + bytes - 1) / bytes * bytes;
@@ -191,7 +191,7 @@ void FunctionWriter::ownMemory(Statement where) {
     loadFrom(space, address, bytes, false);
 }
 
-// Every thread writes its place, all meet, every thread reads the place of another one, all meet.
+// Every thread writes its slot; then a barrier; then every thread reads the slot of another one; then a barrier.
 void FunctionWriter::exchange() {
   constexpr const char* kBarriers[] = {"bar.sync 0", "bar.sync 0", "barrier.sync 0", "barrier.sync.aligned 1",
                                        "bar.sync 2"};
@@ -233,8 +233,8 @@ void FunctionWriter::exchange() {
   barrier();
 }
 
-/// What the next lane of the warp has stored, at a constant distance from the thread's own place, with barriers of the
-/// warp around it, and perhaps a shuffle directly behind the first. The last lane gets 0.
+/// Reads the value that the next lane of the warp has stored, at a constant distance from the thread's own slot,
+/// between barriers of the warp. A shuffle may directly follow the first one. The last lane gets 0.
 void FunctionWriter::readNeighbour() {
   const std::string mask = context().mask;
   std::string value = fresh(Kind::B32), isThere = fresh(Kind::Pred), lane = fresh(Kind::B32);

@@ -1,6 +1,6 @@
-// Generic pointers: to the thread's own memory in four places, through registers, the frame, selections and functions.
-// A pointer is never a value of the pools, since engines have different addresses; it always is the start of one of
-// these places, so that each access with an offset below kOwnBytes is inside. Two pointers may name the same place.
+// Generic pointers to the thread's own memory in four areas, through registers, the frame, selections and functions. A
+// pointer is never a value of the pools, because engines have different addresses. It is always the start of one of the
+// areas, so each access with an offset below kOwnBytes is inside. Two pointers may point to the same area.
 
 #include "test/differential/generator/function_writer.h"
 #include "test/differential/generator/layout.h"
@@ -12,7 +12,7 @@ namespace {
 constexpr unsigned kPointers = 4, kSlots = 4;
 constexpr unsigned kFrameScalars = 16, kFrameArray = 32, kFrameBytes = 64; ///< scalars, an array, scalars
 
-/// Generic addresses of the thread's places, and the places of `.local` themselves.
+/// Generic addresses of the thread's areas, and the `.local` addresses.
 constexpr const char* kPlaces[] = {"%locg", "%frmg", "%shog", "%scrg", "%prmg", "%strg", "%midg"};
 
 bool isLocal(const std::string& place) {
@@ -39,14 +39,14 @@ std::string FunctionWriter::pointerAddresses() const {
                                  "  mov.u64 %frm, frame;\n  cvta.local.u64 %frmg, %frm;\n  mov.u64 %slots, slots;\n"
                                  "  cvta.global.u64 %scrg, %scr;\n",
                                  kFrameBytes, 8 * kSlots);
-  // Pointers of the kernel's caller; that into the middle comes back from where it points to by a subtraction.
+  // Pointers from the kernel's parameters. A subtraction converts the one to the middle to a start address.
   for (auto [place, parameter] : {std::pair{"%prmg", fmt::format("{}", kPointerParameter)},
                                   {"%strg", fmt::format("{}+8", kStructParameter)},
                                   {"%midg", fmt::format("{}+16", kStructParameter)}})
     text += fmt::format("  ld.param.u64 {}, [{}];\n  mad.wide.u32 {}, %gtid, {}, {};\n", place, parameter, place,
                         kScratchRecord, place);
   text += fmt::format("  sub.u64 %midg, %midg, {};\n", kOwnBytes / 2);
-  // Nobody knows what is in shared memory.
+  // The contents of shared memory are undefined.
   text += fmt::format("  .shared .align 8 .b8 keep{}[{}];\n  mov.u32 %keep, keep{};\n"
                       "  mad.lo.u32 %keep, %ltid, 16, %keep;\n"
                       "  st.shared.u64 [%keep], %shog;\n  st.shared.u64 [%keep+8], %prmg;\n",
@@ -71,14 +71,14 @@ void FunctionWriter::pointerStatement() {
   case 1: return emit("selp.b64 {}, {}, {}, {}", to, from, pointer(), readPredicate(false));
   case 2: return emit("st.local.u64 [%slots+{}], {}", 8 * random_.below(kSlots), from);
   case 3: return emit("ld.local.u64 {}, [%slots+{}]", to, 8 * random_.below(kSlots));
-  case 4: { // a slot that nobody knows
+  case 4: { // a slot that is not known statically
     std::string index = fresh(Kind::B32), address = fresh(Kind::B64);
     emit("and.b32 {}, {}, {}", index, readRegister(Kind::B32), kSlots - 1);
     emit("mad.wide.u32 {}, {}, 8, %slots", address, index);
     if (random_.percent(50)) return emit("st.local.u64 [{}], {}", address, from);
     return emit("ld.local.u64 {}, [{}]", to, address);
   }
-  case 5: { // there and back
+  case 5: { // to another space and back
     std::string narrow = fresh(Kind::B64);
     const char* space = isLocal(from) ? "local" : from == "%shog" ? "shared" : "global";
     const std::string known = from.starts_with("%gp") ? "%locg" : from;
@@ -106,9 +106,9 @@ void FunctionWriter::pointerStatement() {
   }
 }
 
-/// Words of the places at the end, so that a store that went elsewhere is seen.
+/// Adds words of the areas at the end, so that a misplaced store is visible.
 void FunctionWriter::showPlaces() {
-  pointer(); // there are places
+  pointer(); // creates the areas
   for (const char* base : {"%locg", "%frmg", "%frm", "%shog"}) {
     std::string word = fresh(Kind::B32);
     const bool isNarrow = base == std::string_view("%frm");
@@ -118,9 +118,9 @@ void FunctionWriter::showPlaces() {
   }
 }
 
-/// A scalar of the frame, or an element of the array that lies between scalars.
+/// Accesses a scalar of the frame, or an element of the array between scalars.
 void FunctionWriter::frameStatement() {
-  pointer(); // there is a frame
+  pointer(); // creates the frame
   const bool isGeneric = random_.percent(40);
   const std::string base = isGeneric ? "%frmg" : "%frm", space = isGeneric ? "" : ".local";
   constexpr unsigned kWidths[] = {1, 2, 4, 4, 8};
@@ -149,8 +149,8 @@ void FunctionWriter::frameStatement() {
   random_.percent(50) ? storeTo(space, address, bytes) : loadFrom(space, address, bytes, false);
 }
 
-/// A function of two pointers and a number. It may have a frame of its own, whose address it passes on when it calls
-/// itself, and gives back a pointer that it got, or a number.
+/// A function of two pointers and a number. It may have a frame, whose address it passes to its recursive call. It
+/// returns one of its pointers, or a number.
 void FunctionWriter::pointerFunction(PointerCallee& callee) {
   const auto offset = [&] { return 4 * random_.below(kOwnBytes / 4); };
   const auto one = [&] { return random_.percent(50) ? "%a" : "%b"; };

@@ -12,7 +12,7 @@ using Weights = std::vector<std::pair<Statement, std::uint8_t>>;
 
 Profile make(std::string_view name, unsigned statements, unsigned depth, const Weights& weights) {
   Profile profile{name, {}, statements, depth};
-  // Every kernel needs something that shows its values.
+  // Every kernel needs statements that make its values visible.
   profile.weights[static_cast<std::size_t>(Fold)] = 4;
   profile.weights[static_cast<std::size_t>(Store)] = 4;
   for (auto [statement, weight] : weights)
@@ -148,7 +148,7 @@ std::vector<Profile> makeProfiles() {
                  {UniformLoop, 4},
                  {DivergentLoop, 3},
                  {Goto, 1}}),
-      // Nobody exits and no function is called: all threads of a cluster come to its barriers.
+      // No exits and no calls: all threads of a cluster reach its barriers.
       make("cluster", 40, 2,
            {{Integer32, 20},
             {Integer64, 5},
@@ -215,7 +215,7 @@ std::vector<Profile> makeProfiles() {
             {Exchange, 2},
             {SharedAtomic, 2},
             {Fold, 8}}),
-      // Nobody exits and no function is called: all threads of a block come to its barriers.
+      // No exits and no calls: all threads of a block reach its barriers.
       make("tensor", 30, 2,
            {{TensorAccess, 24},
             {TensorUnit, 16},

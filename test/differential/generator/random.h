@@ -7,8 +7,8 @@
 
 namespace orias::generator {
 
-/// The random choices of the generator. Its programs are named by their seeds, so what these functions give for a seed
-/// is never changed.
+/// The random choices of the generator. Programs are identified by their seeds, so the results of these functions for a
+/// seed must never change.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : stream_(seed) {}

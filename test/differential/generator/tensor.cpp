@@ -1,10 +1,10 @@
 #include "test/differential/generator/function_writer.h"
 #include "test/differential/generator/layout.h"
 
-// Tensor memory. A thread stores to and loads from the lanes of its warp; what the unit of the block does (products,
-// copies, shifts) one thread asks for between barriers, and all wait for it. There is a warp for each 32 lanes at most.
-// Shared memory has matrices of halves of which sums are exact, 1 to 2 with three bits behind the one; as bytes they
-// are any. A product of bytes adds to anything, one of halves to a product of halves only.
+// Tensor memory. A thread stores to and loads from the lanes of its warp. One thread starts the operations of the
+// block's unit (products, copies, shifts) between barriers, and all wait for them. There is at most one warp for each
+// 32 lanes. Shared memory has matrices of halves whose sums are exact: 1 to 2 with three fraction bits; as bytes they
+// have any value. A product of bytes adds to any value, a product of halves only to a product of halves.
 
 namespace orias::generator {
 
@@ -30,7 +30,7 @@ void FunctionWriter::tensorAccess() {
     const bool isSplit = std::string_view(shape.name) == "16x32bx2",
                hasAllLanes = shape.columns == shape.registers && !isSplit;
     const unsigned repetitions = 1u << random_.below(shape.registers == 4 ? 2 : shape.registers == 2 ? 3 : 4);
-    // A load may take halves of words; what a store of halves leaves beside them the manual does not say.
+    // A load may use halves of words. The manual does not specify the remaining bits after a store of halves.
     const bool areHalves = !isStore && random_.percent(20);
     const unsigned count = shape.registers * repetitions, width = shape.columns * repetitions * (areHalves ? 2 : 1);
     const unsigned column = random_.below(kTensorColumns - width + 1);
@@ -55,8 +55,8 @@ void FunctionWriter::tensorAccess() {
   }
 }
 
-/// A descriptor of a matrix in shared memory, whose rows of 32 bytes lie in two units of eight: from a multiple of
-/// eight rows on, of which it has `rows`.
+/// A descriptor of a matrix in shared memory with `rows` rows of 32 bytes, in groups of eight. It starts at a multiple
+/// of eight rows.
 std::string FunctionWriter::matrixDescriptor(unsigned rows) {
   constexpr unsigned kRowBytes = 32, kGroupBytes = 8 * kRowBytes;
   std::string low = fresh(Kind::B32), all = fresh(Kind::B64);
@@ -85,13 +85,13 @@ void FunctionWriter::tensorProduct(bool isFirst, bool ofBytes) {
     a = matrixDescriptor(kRows);
   }
   const std::string b = matrixDescriptor(columns + (isStationary ? 8 : 0)); // a mask may shift columns
-  // A product of halves replaces what was there, and the next one of its kind adds to it.
+  // A product of halves replaces the old sum, and the next product of halves adds to it.
   emit("setp.{}.u32 {}, {}, 0", ofBytes ? "ne" : isFirst ? "lt" : "ge", adds, ofBytes ? read(Kind::B32) : "%ltid");
   emit("add.u32 {}, %tmem, {}", sum,
        kTensorColumns / 2 + (ofBytes ? random_.below(kSumColumns / columns) * columns : 0));
   if (isStationary) {
-    // Columns that count as zeros: a start in the first span, two spans. A number: of a mask in a register ptxas 13.0
-    // takes the low half twice.
+    // Columns that count as zeros: a start in the first span, two spans. It is a literal, because for a mask in a
+    // register ptxas 13.0 uses the low half twice.
     if (random_.percent(40)) {
       const std::uint64_t zeros = 1 + random_.below(12), used = 1 + random_.below(12),
                           startsWithZeros = random_.below(2);
@@ -131,8 +131,8 @@ void FunctionWriter::tensorShift() {
   emit("tcgen05.shift.cta_group::1.down [{}]", address);
 }
 
-/// Each thread changes matrices; one has the unit work; all wait until it is done. Only what the PTX manual says is
-/// done in order stands in one statement: a copy or shift, products, a shift.
+/// Each thread changes matrices, one starts the unit, and all wait for it. A statement only contains operations that
+/// are ordered according to the PTX manual: a copy or shift, products, a shift.
 void FunctionWriter::tensorUnit() {
   for (unsigned i = random_.below(3); i != 0; --i) {
     std::string word = fresh(Kind::B32), place = fresh(Kind::B32);

@@ -23,14 +23,14 @@ constexpr const KindInfo& info(Kind kind) {
   return kKindInfos[static_cast<std::size_t>(kind)];
 }
 
-/// A register that has been written on every way to where the text stands.
+/// A register that has been written on all paths to the current position.
 struct Value {
   std::string name;
   bool uniform = false; ///< all threads of the block have the same value
-  bool fixed = false;   ///< not to be written again: a loop's counter
+  bool fixed = false;   ///< must not be rewritten: a loop counter
 };
 
-/// The values that may be read, of each kind. Those of an inner block go when it ends.
+/// The values that may be read, by kind. Those of an inner block are removed at its end.
 class Values {
  public:
   using Mark = std::vector<std::size_t>;

@@ -2,7 +2,7 @@
 
 namespace orias::generator {
 
-// All lanes of the context's mask execute what stands here; a lane is read only if it is among them.
+// All lanes of the context's mask execute these statements. Only these lanes are read.
 
 void FunctionWriter::shuffle() {
   const std::string mask = context().mask;
@@ -23,7 +23,7 @@ void FunctionWriter::shuffle() {
     }
     emit("shfl.sync.{}.b32 {}, {}, {}, {:#x}, {}", mode, results, value, lane, clamp, mask);
   } else {
-    // A random lane if it is here, else the highest one that is.
+    // A random lane if it is in the mask, else the highest lane of the mask.
     std::string lane = fresh(Kind::B32), bit = fresh(Kind::B32), highest = fresh(Kind::B32), isHere = fresh(Kind::Pred);
     emit("and.b32 {}, {}, 31", lane, readRegister(Kind::B32));
     emit("shr.u32 {}, {}, {}", bit, mask, lane);
