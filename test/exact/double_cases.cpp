@@ -35,11 +35,11 @@ const std::uint64_t kSpecial[] = {
     number(0x3fd, 0),
     number(0x3fe, kMantissa),
     number(0x3ff, 0),
-    number(0x3ff, 1), // 1 + 2^-52, whose root is next to a middle
+    number(0x3ff, 1), // 1 + 2^-52, whose root is next to a midpoint
     number(0x3ff, kMantissa),
     number(0x400, 0),
     number(0x400, std::uint64_t{1} << 51), // 3
-    number(0x400, kMantissa),              // 4 - 2^-51, the other one
+    number(0x400, kMantissa),              // 4 - 2^-51, the other such number
     number(0x436, 0),
     number(0x7f7, kMantissa),
     number(0x7f8, 0),
@@ -54,8 +54,8 @@ const std::uint64_t kSpecial[] = {
     number(0x7ff, std::uint64_t{1} << 51),
 };
 
-/// The prime factors of 2^105 - 1 and of 2^106 - 1: where a product of some of them is a number, and that of the others
-/// has 54 bits, the reciprocal is as near to the middle between two numbers as there are.
+/// The prime factors of 2^105 - 1 and of 2^106 - 1. If the product of some of them is a number, and that of the others
+/// has 54 bits, the reciprocal is as near to a midpoint as possible.
 constexpr std::uint64_t kFactors[2][11] = {{7, 7, 31, 71, 127, 151, 337, 29191, 106681, 122921, 152041},
                                            {3, 107, 6361, 69431, 20394401, 28059810762433, 1, 1, 1, 1, 1}};
 
@@ -116,14 +116,14 @@ Case DoubleCases::nearMiddle() {
   __extension__ using Wide = unsigned __int128;
   const Wide dividend = (Wide{m} * b + (choice >> 3 & 1 ? r : 0) - (choice >> 3 & 1 ? 0 : r)) >> s;
   const auto a = static_cast<std::uint64_t>(dividend);
-  // It may have one bit too many: then the quotient is only close by chance.
+  // It may have one bit too many. Then the quotient is only close by chance.
   const double x = static_cast<double>(a), y = static_cast<double>(b);
   return {std::bit_cast<std::uint64_t>(x), std::bit_cast<std::uint64_t>(y)};
 }
 
-/// A number a with m^2 = a - j 2^-106 for an odd m of 54 bits and |j| < 162: as near to a middle as roots get. The odd
-/// roots of -j modulo a power of 2 are found bit by bit; there are four, two of which differ from the others in the top
-/// bit.
+/// A number a with m^2 = a - j 2^-106 for an odd m of 54 bits and |j| < 162: roots are never nearer to a midpoint. The
+/// odd roots of -j modulo a power of 2 are found bit by bit. There are four; two of them differ from the others in the
+/// top bit.
 Case DoubleCases::rootNearMiddle() {
   __extension__ using Wide = __int128;
   for (;;) {
@@ -162,7 +162,7 @@ Case DoubleCases::reciprocalNearMiddle() {
 
 Case DoubleCases::extreme() {
   const std::uint64_t bits = random_(), spread = bits % 64;
-  // Roots and reciprocals: arguments at the ends. Quotients: both anywhere, results at an end.
+  // Roots and reciprocals: arguments at the ends of the range. Quotients: any arguments, with results at an end.
   std::uint64_t fieldB = bits >> 8 & 3 ? (bits >> 16) % 0x7ff : bits >> 10 & 1 ? 0x7fe - spread : spread % 4;
   const std::int64_t wanted =
       bits >> 12 & 1 ? 1023 - static_cast<std::int64_t>(spread % 4) : -1015 - static_cast<std::int64_t>(spread);

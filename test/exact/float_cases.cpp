@@ -55,17 +55,18 @@ class FloatCases final : public Cases {
   }
   std::uint32_t moderate() { return static_cast<std::uint32_t>(112 + random_() % 32) << 23 | mantissa(); }
 
-  /// A product, so that the quotient or root is a number or the middle of two, of subnormal numbers too.
+  /// A product, so that the quotient or root is a number or a midpoint, including subnormals.
   Case exact(std::uint64_t bits) {
     const std::uint64_t a = (bits >> 8 & 0xffffff) >> bits % 24 | 1, b = (bits >> 40) >> (bits >> 5 & 7) * 3 | 1;
     const float divisor = static_cast<float>(b);
     if (!isRoot_ && bits >> 4 & 1) return exactSubnormal(bits);
     return {bitsOf(static_cast<float>(isRoot_ ? b * b : a * b)), bitsOf(divisor)};
   }
-  /// A product times 2^n over a factor times 2^(n + 150): half of an odd number of the least subnormals.
+  /// A product times 2^n over a factor times 2^(n + 150): the quotient is an odd multiple of half of the least
+  /// subnormal.
   Case exactSubnormal(std::uint64_t bits) {
     constexpr int kLeast = -149, kLeastUp = 150, kMost = 100;
-    const unsigned size = bits % 23 + 1; // of the factor; 24 together
+    const unsigned size = bits % 23 + 1; // of the factor; the sum of both sizes is 24
     const std::uint64_t b = (bits >> 8 & 0xffffff) >> (24 - size) | 1, odd = (bits >> 32 & 0xffffff) >> size | 1;
     const int n = kLeast + static_cast<int>((bits >> 56) % kMost);
     const Case c{bitsOf(std::ldexp(static_cast<float>(odd * b), n)),
@@ -76,14 +77,14 @@ class FloatCases final : public Cases {
     Case c = nearQuotient(0x800000 | mantissa(), 24 + (bits & 1), bits & 2 ? 1 : -1, bits >> 8);
     return signs(static_cast<std::uint32_t>(c.first), static_cast<std::uint32_t>(c.second), bits >> 2);
   }
-  /// k k + k, whose root is near k + 1/2, or k k, and the numbers next to it.
+  /// k k + k, whose root is near k + 1/2, or k k, and adjacent numbers.
   Case nearRoot(std::uint64_t bits) {
     const std::uint64_t k = 0x800000 | mantissa(), square = k * k + (bits & 1 ? k : 0);
     const unsigned drop = square >> 47 ? 24 : 23;
     const auto field = static_cast<std::uint32_t>(127 + (drop - 23) + 2 * (bits >> 8) % 60 - 60);
     return {field << 23 | (((square >> drop) + (bits >> 1 & 1)) & kMantissa), 0};
   }
-  /// Arguments at the ends of the range, and quotients there.
+  /// Arguments at the ends of the range, and quotients at the ends.
   Case extreme(std::uint64_t bits) {
     const auto spread = static_cast<int>(bits % 32);
     const int fieldB = bits >> 8 & 3    ? static_cast<int>((bits >> 16) % 255)
@@ -106,8 +107,8 @@ class FloatCases final : public Cases {
 } // namespace
 
 Case nearQuotient(std::uint64_t b, unsigned bits, int error, std::uint64_t choice) {
-  // a 2^s = m b + error, m of s + 1 bits: m is -error / b modulo 2^s, for an odd b. Of an even one, 2^t of it belong to
-  // the error, and m has t bits that can be chosen.
+  // a 2^s = m b + error, m of s + 1 bits: m is -error / b modulo 2^s, for an odd b. For an even b, the factor 2^t of b
+  // is applied to the error, and t bits of m are arbitrary.
   const auto t = static_cast<unsigned>(std::countr_zero(b));
   const unsigned s = bits - 1, free = t < s ? t : s;
   const std::uint64_t odd = b >> t, low = (std::uint64_t{1} << (s - free)) - 1;
@@ -117,7 +118,7 @@ Case nearQuotient(std::uint64_t b, unsigned bits, int error, std::uint64_t choic
   std::uint64_t m = (0 - static_cast<std::uint64_t>(static_cast<std::int64_t>(error))) * inverse & low;
   m |= (choice & ((std::uint64_t{1} << free) - 1)) << (s - free) | std::uint64_t{1} << s;
   const std::uint64_t dividend = (m * odd + static_cast<std::uint64_t>(static_cast<std::int64_t>(error))) >> (s - free);
-  // It may have a bit too many: then the quotient is near by chance only.
+  // It may have one bit too many. Then the quotient is only close by chance.
   return {bitsOf(static_cast<float>(dividend)), bitsOf(static_cast<float>(b))};
 }
 

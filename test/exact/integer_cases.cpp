@@ -15,7 +15,7 @@ class IntegerCases final : public Cases {
   Case next() override {
     const std::uint64_t choice = random_();
     if (choice & 1) {
-      const std::uint64_t mask = choice & 2 ? 0xffffffff : ~std::uint64_t{0}; // whose upper words are zero, too
+      const std::uint64_t mask = choice & 2 ? 0xffffffff : ~std::uint64_t{0}; // also numbers whose upper word is zero
       return {number() & mask, divisor_ ? *divisor_ : number() & mask};
     }
     const std::uint64_t b = divisor_ ? *divisor_ : number();
@@ -26,7 +26,7 @@ class IntegerCases final : public Cases {
   }
 
  private:
-  /// Cut to the type, with its upper bits left at random where nobody may look at them.
+  /// A number truncated to the type. Upper bits that must be ignored are random.
   std::uint64_t number() {
     const std::uint64_t choice = random_(), bits = random_() >> (64 - bits_);
     switch (choice & 3) {

@@ -12,7 +12,7 @@
 #include <iostream>
 #include <string>
 
-// Runs the sequences that phase 5 makes on many numbers; see README.md.
+// Runs the sequences of phase 5 on many numbers; see README.md.
 
 namespace orias::exact {
 
@@ -60,7 +60,7 @@ struct Options {
   bool ftz = false, all = false, allSeeds = false;
 };
 
-/// One operation with one rounding, run and compared.
+/// Runs one operation with one rounding, and compares the results.
 class Check {
  public:
   Check(const Operation& operation, MacroKind kind, const Options& options, std::optional<std::uint64_t> divisor = {})
@@ -80,13 +80,13 @@ class Check {
       std::cout << fmt::format("{} of {:x} {:x}: {:x}, but it is {:x} (seed off by {})\n", title(), arguments.first,
                                arguments.second, got, expected, seedError);
   }
-  /// Each seed that the unit may give.
+  /// Tries each seed that the hardware unit may return.
   void tryEach(const Case& arguments) {
     for (int error = -options_.seedError; error <= options_.seedError; ++error)
       tryOne(arguments, error);
   }
 
-  /// All arguments of an operation that has one, of 32 bits.
+  /// Tries all arguments of an operation with one 32-bit argument.
   void tryAll() {
     for (std::uint64_t n = options_.first; n < options_.first + options_.count; ++n) {
       if (options_.allSeeds)
@@ -95,7 +95,7 @@ class Check {
         tryOne({n, 0}, static_cast<int>(n % span()) - options_.seedError);
     }
   }
-  /// For all mantissas of a divisor, dividends whose quotient is nearest to a number and to a middle between two.
+  /// Tries, for all mantissas of a divisor, dividends whose quotient is nearest to a number and to a midpoint.
   void tryAllDivisors() {
     std::uint64_t choice = options_.seed;
     for (std::uint64_t b = 0x800000 + options_.first; b < 0x800000 + options_.first + options_.count; ++b)
@@ -140,7 +140,7 @@ class Check {
   std::uint64_t wrong_ = 0, tried_ = 0, aside_ = 0;
 };
 
-/// The roundings that an operation has, or the one that is asked for.
+/// The roundings of an operation, or the requested one.
 std::vector<MacroKind> kindsOf(const Operation& operation, const std::string& rounding) {
   if (operation.op == isa::Op::FRSQRT) return {MacroKind::Approx};
   if (!operation.isFloat()) return {MacroKind::RN};
@@ -152,7 +152,7 @@ std::vector<MacroKind> kindsOf(const Operation& operation, const std::string& ro
   return kinds;
 }
 
-/// Divisors that are known when the code is made.
+/// Checks divisors that are constants in the code.
 int checkConstants(const Operation& operation, const Options& options) {
   std::uint64_t wrong = 0, tried = 0;
   for (std::uint64_t divisor : divisors(operation, options.seed, options.constants)) {

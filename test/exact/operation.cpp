@@ -30,7 +30,7 @@ ieee::Format formatOf(const Operation& operation) {
   return operation.type == MacroType::F32 ? ieee::Format::F32 : ieee::Format::F64;
 }
 
-/// The integer that the low bits are.
+/// The value of the low bits as an integer.
 std::int64_t signedValue(const Operation& operation, std::uint64_t bits) {
   const unsigned unused = 64 - operation.bits();
   return static_cast<std::int64_t>(bits << unused) >> unused;
@@ -69,7 +69,7 @@ bool isDefined(const Operation& operation, const Case& arguments) {
 std::uint64_t exactResult(const Operation& operation, const Case& arguments, isa::MacroKind rounding, bool ftz) {
   const std::uint64_t mask = ~std::uint64_t{0} >> (64 - operation.bits());
   if (!operation.isFloat()) {
-    if ((arguments.second & mask) == 0) return mask; // PTX leaves it to the machine
+    if ((arguments.second & mask) == 0) return mask; // machine-specific in PTX
     const bool wantsQuotient = operation.op == Op::IDIV;
     if (operation.isSigned()) {
       const std::int64_t a = signedValue(operation, arguments.first), b = signedValue(operation, arguments.second);

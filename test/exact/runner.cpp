@@ -36,7 +36,7 @@ Runner::Runner(const ori::Function& function, ori::VRegId a, ori::VRegId b, ori:
       step.guard = slotOf(guard);
       step.guardInverted = guard.inverted();
       if (instr.op == Op::BRA) {
-        step.target = instr.op_(1).value().reg; // a block until all are placed
+        step.target = instr.op_(1).value().reg; // a block id until all blocks are placed
         steps_.push_back(step);
         continue;
       }

@@ -9,23 +9,23 @@
 
 namespace orias::exact {
 
-/// Executes a function of Ori that only computes: no memory, one lane. Made once and run many times.
+/// Executes a function of Ori that only computes: no memory, one lane. Constructed once and run many times.
 class Runner {
  public:
-  /// Registers `a` and `b` hold the arguments, `result` is where the result is at the end: one or two words each. The
-  /// function ends where a block has no successor.
+  /// Registers `a` and `b` contain the arguments, `result` the result at the end: one or two words each. The function
+  /// ends at a block without successors.
   Runner(const ori::Function& function, ori::VRegId a, ori::VRegId b, ori::VRegId result);
 
-  /// Added to the words that MUFU gives for reciprocals and reciprocal roots (of f64, the high ones), unless they are
-  /// 0, subnormal, infinite or NaN.
+  /// Added to MUFU's results for reciprocals and reciprocal roots (for f64, the high words), unless they are 0,
+  /// subnormal, infinite or NaN.
   int seedError = 0;
 
   std::uint64_t run(std::uint64_t a, std::uint64_t b);
-  /// Whether the last run left the first block's straight way.
+  /// Whether the last run left the straight path from the first block.
   bool wentAside() const { return wentAside_; }
 
  private:
-  /// Where an operand's words are in the machine's memory, or the bits that it has in the code.
+  /// The position of an operand's words in the runner's memory, or its constant bits.
   struct Slot {
     std::uint32_t place = 0;
     std::uint8_t words = 0; ///< 0: a constant
@@ -38,7 +38,7 @@ class Runner {
     std::uint8_t count = 0, defs = 0; ///< bit i of defs: operand i is written
     Slot guard;
     bool guardInverted = false, hasGuard = false;
-    std::uint32_t leastSeed = 0, firstInfinite = 0; ///< of MUFU: the words to which seedError is added; else 0
+    std::uint32_t leastSeed = 0, firstInfinite = 0; ///< of MUFU: the range of words to which seedError is added; else 0
     std::uint32_t target = 0;                       ///< of a jump: index of a step
   };
 

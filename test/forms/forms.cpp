@@ -11,7 +11,8 @@
 #include <iostream>
 #include <vector>
 
-// Every form of every PTX instruction, alone in a kernel: see README.md. Exit 0: none differs; 1: some do; 2: usage.
+// Tests every form of every PTX instruction, alone in a kernel: see README.md. Exit status 0: none differs; 1: some
+// differ; 2: usage.
 
 namespace {
 
@@ -19,11 +20,11 @@ using namespace orias;
 
 struct Command {
   forms::Settings settings;
-  std::string op, table, targets = "sm_90a"; ///< targets: with commas, or all
+  std::string op, table, targets = "sm_90a"; ///< targets: separated by commas, or all
   bool print = false, verbose = false, samplers = false;
 };
 
-/// Throws what Boost throws for options that there are not; nothing when help was asked for.
+/// Throws Boost's exceptions for unknown options. Returns false if help was requested.
 bool readCommand(int argc, char** argv, Command& command) {
   namespace po = boost::program_options;
   po::options_description known("orias_forms: every form of every PTX instruction, alone in a kernel");
@@ -45,7 +46,7 @@ bool readCommand(int argc, char** argv, Command& command) {
   return !values.count("help");
 }
 
-/// True when nothing differs on the target that the settings name, which is number `target` of the table.
+/// Returns true if nothing differs on the target of the settings, which is number `target` of the table.
 bool runOn(const Command& command, const forms::Settings& settings, std::size_t target, forms::Table& table) {
   bool isGood = true;
   forms::forEachStatement(

@@ -16,11 +16,11 @@ using ptx::Type;
 
 namespace {
 
-/// Memory of a lane, of each space.
+/// Bytes of a lane in each space.
 constexpr unsigned kLaneBytes = 128;
 
-/// A statement alone: its sources come from buffers, and its results, the carry and the memory that it may have changed
-/// go to buffers.
+/// A kernel with a single statement. Its sources are loaded from buffers. Its results, the carry and the memory that it
+/// may have changed are stored to buffers.
 class Alone {
  public:
   explicit Alone(KernelWriter& writer) : w_(writer), statement_(writer.statement()) {}
@@ -66,7 +66,7 @@ class Alone {
              fromSpace, from, at, toSpace, to, at);
   }
 
-  /// The address register, and what lies there.
+  /// Sets the address register, and the memory there.
   void memoryIn() {
     const Use* use = address();
     if (!use) return;

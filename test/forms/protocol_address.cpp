@@ -1,7 +1,8 @@
 #include "test/forms/protocols.h"
 #include "test/forms/values.h"
 
-// What makes addresses: they are used, for each engine has others. And matrices in shared memory by a generic address.
+// Statements that compute addresses. The addresses are used rather than shown, because they differ between engines.
+// Also matrices in shared memory by a generic address.
 
 namespace orias::forms {
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr unsigned kRowBytes = 16;
 
-/// The same place of the other block, which finds there what was written; and whose the address is.
+/// Maps an address to the other block, which then finds the written value there; getctarank returns the owner.
 void writeMapa(KernelWriter& w) {
   const bool isGeneric = w.form().space() != StateSpace::Shared, isWide = w.form().type() == ptx::Type::U64;
   w.runInClusters();
@@ -24,7 +25,7 @@ void writeMapa(KernelWriter& w) {
   w.sources();
   const std::string from = w.use(Role::Source, 0).name, d = w.use(Role::Result, 0).name;
   w.put("  mov.b32 %w0, data;\n  mad.lo.u32 %w0, %lane, 4, %w0;\n  mov.b32 %w1, %w0;\n");
-  if (w.form().op == Op::Getctarank) { // half of the lanes ask for the other block's
+  if (w.form().op == Op::Getctarank) { // half of the lanes use an address in the other block
     w.putOther("%w2");
     w.put(
         "  mapa.shared::cluster.u32 %w2, %w0, %w2;\n  setp.lt.u32 %ok0, %lane, 32;\n  selp.b32 %w1, %w2, %w1, %ok0;\n");
@@ -39,14 +40,14 @@ void writeMapa(KernelWriter& w) {
     w.see(w.use(Role::Result, 0));
     return;
   }
-  // Without a space a 32-bit address is no generic one.
+  // Without a space a 32-bit address is not generic.
   w.put("  st{}.u32 [{}], %index;\n", isGeneric && isWide ? "" : ".shared::cluster", d);
   w.meet();
   w.put("  ld.shared.u32 %w1, [%w0];\n");
   w.see("%w1");
 }
 
-/// From the window of constants and back to it.
+/// Converts to and from the window of constants.
 void writeConstantWindow(KernelWriter& w) {
   std::string table = ".const .align 16 .b32 table[64] = {0";
   for (unsigned i = 1; i < 64; ++i)

@@ -1,9 +1,9 @@
 #include "test/forms/protocols.h"
 #include "test/forms/values.h"
 
-// Bulk copies and reductions, of which a barrier hears or which are waited for in groups, and stores and reductions of
-// single values in the shared memory of the cluster. Each lane has its own barrier and its own bytes, so that each may
-// copy another number of them.
+// Bulk copies and reductions, which notify a barrier or complete in groups, and stores and reductions of single values
+// in the shared memory of the cluster. Each lane has its own barrier and its own bytes, so lanes may copy different
+// numbers of bytes.
 
 namespace orias::forms {
 
@@ -27,7 +27,7 @@ void putBarrier(KernelWriter& w, std::string_view bytes) {
         "  fence.proxy.async;\n  mbarrier.arrive.expect_tx.shared.b64 %x1, [%w0], {};\n",
         kBarrierBytes, bytes);
 }
-/// Whether the phase is over, before and after the bytes that the statement brings not.
+/// Shows whether the phase is complete, before and after an arrival with the bytes that the statement does not copy.
 void seeBarrier(KernelWriter& w) {
   w.put("  mbarrier.test_wait.shared.b64 %ok0, [%w0], %x1;\n");
   w.seePredicate("%ok0");
@@ -35,7 +35,7 @@ void seeBarrier(KernelWriter& w) {
   w.seePredicate("%ok0");
 }
 
-/// Bulk copies and reductions in all directions. The `k`-th address is in shared memory or in a buffer.
+/// Writes bulk copies and reductions in all directions. The `k`-th address is in shared memory or in a buffer.
 void writeBulk(KernelWriter& w) {
   const bool reduces = w.form().op == Op::CpReduceAsyncBulk;
   const auto place = [&](unsigned k, StateSpace space, std::string_view name, bool isOwn) {
@@ -44,13 +44,13 @@ void writeBulk(KernelWriter& w) {
       w.fillShared(name, fmt::format("{}_before", name), content(w, k), kBytes);
       w.placeShared(k, name, kBytes, 0, isOwn);
     } else {
-      // Of floating-point types any NaN will do.
+      // With floating-point types any NaN is accepted.
       w.buffer(fmt::format("{}_global", name), reduces ? elementOf(w.form().type()) : launch::ElementType::U32,
                content(w, k), kBytes);
       w.put("  mov.b64 {}, %at;\n", w.use(Role::Address, k).name);
     }
   };
-  // Both blocks copy as many, for each barrier hears of what the other block copies.
+  // Both blocks copy the same number of bytes, because each barrier is notified of the copies of the other block.
   w.setSource("size", [&](unsigned lane) { return 16 * (lane % w.block % 5); });
   w.setSource("mask", [&](unsigned lane) { return lane < w.block ? 2 : 1; });
   w.sources();
@@ -74,7 +74,7 @@ void writeBulk(KernelWriter& w) {
   if (w.form().space() == StateSpace::Shared) w.seeShared("first", kBytes);
 }
 
-/// The statement is an end of a group, or the wait for one.
+/// Writes a kernel whose statement ends a group or waits for one.
 void writeGroup(KernelWriter& w) {
   const bool commits = w.form().op == Op::CpAsyncBulkCommitGroup;
   w.shared("from", w.block * kBytes);
@@ -88,7 +88,7 @@ void writeGroup(KernelWriter& w) {
   w.see("%w1");
 }
 
-/// The place is the lane's own, the barrier, too.
+/// Writes stores and reductions to the lane's own address, with its own barrier.
 void writeRemote(KernelWriter& w) {
   const unsigned bytes = ptx::bitWidth(w.form().type()) / 8 * w.form().vectorSize();
   w.shared("data", w.block * kBytes);
@@ -103,7 +103,7 @@ void writeRemote(KernelWriter& w) {
   w.seeShared("data", kBytes);
 }
 
-/// st.bulk: each lane clears another number of its bytes.
+/// st.bulk: each lane clears a different number of its bytes.
 void writeClear(KernelWriter& w) {
   constexpr unsigned kUnit = 8;
   w.shared("data", w.block * kBytes);
@@ -115,7 +115,7 @@ void writeClear(KernelWriter& w) {
   w.seeShared("data", kBytes);
 }
 
-/// The answer is that there is no further block.
+/// The response is that there is no other block.
 void writeAsk(KernelWriter& w) {
   constexpr unsigned kAnswer = 16;
   w.shared("answer", w.block * kAnswer);
@@ -144,7 +144,7 @@ bool writeBulkCopy(KernelWriter& w) {
   case Op::ClusterlaunchcontrolTryCancel: writeAsk(w); return true;
   case Op::StAsync:
   case Op::RedAsync:
-    // The others write to global memory as any store.
+    // The others are plain stores to global memory.
     if (w.form().get(Slot::Completion) == Mod::None) return false;
     writeRemote(w);
     return true;

@@ -1,7 +1,6 @@
 #include "test/forms/protocols.h"
 
-// Branches, calls and ends of threads: which code has run is seen by what it wrote. And the stack, on which what was
-// written must stay.
+// Branches, calls and exits: the memory shows which code has run. Also the stack, where values must be preserved.
 
 namespace orias::forms {
 
@@ -10,12 +9,12 @@ using ptx::Op;
 
 namespace {
 
-/// True for half of the lanes; for half of the warps where lanes must agree.
+/// A predicate that is true for half of the lanes, or for half of the warps if the lanes must agree.
 void putCondition(KernelWriter& w, std::string_view predicate = "%ok0") {
   w.put("  {} %w0, %lane, {};\n  setp.eq.u32 {}, %w0, 0;\n", "and.b32", w.form().has(Mod::Uni) ? 32 : 1, predicate);
 }
 
-/// Some lanes leave here, so that they do not write behind it.
+/// Some lanes exit here, so they do not write after it.
 void writeLeaving(KernelWriter& w) {
   putCondition(w);
   w.put("  add.u32 %w1, %index, 7;\n");
@@ -36,7 +35,7 @@ void writeTable(KernelWriter& w) {
   w.see("%lane");
 }
 
-/// A function that writes where its thread finds it: `before` and `after` its text.
+/// A function with the body `text` that writes a mark for its thread.
 std::string markingFunction(const KernelWriter& w, std::string_view signature, std::string_view text) {
   return fmt::format(".global .align 16 .b8 mark[{0}];\n.func {1}\n{{\n  .reg .b32 %a<4>;\n  .reg .b64 %b<2>;\n"
                      "  .reg .pred %c;\n  .reg .b8 %e;\n  mov.u32 %a0, %tid.x;\n  mov.u32 %a1, %ctaid.x;\n"
@@ -56,7 +55,7 @@ void writeCall(KernelWriter& w) {
   w.see("%index");
 }
 
-/// In a function that some lanes leave early.
+/// The statement is in a function from which some lanes return early.
 void writeReturn(KernelWriter& w) {
   w.outside(markingFunction(w, "early()",
                             fmt::format("  st.global.u32 [%b0], %a1;\n  and.b32 %a0, %a0, {};\n"
@@ -66,7 +65,7 @@ void writeReturn(KernelWriter& w) {
   w.see("%index");
 }
 
-/// The callee reads what was passed.
+/// The callee reads its argument.
 void writeArgument(KernelWriter& w) {
   w.outside(markingFunction(w, "take(.param .align 16 .b8 a[64])",
                             "  ld.param.b8 %e, [a];\n  st.global.b8 [%b0], %e;\n  ret;\n"));
@@ -76,7 +75,7 @@ void writeArgument(KernelWriter& w) {
   w.put("  call take, (callparam);\n  }}\n");
 }
 
-/// The launch must end here. Without a debugger brkpt ends it, too.
+/// The launch must stop here. Without a debugger brkpt also stops it.
 void writeStop(KernelWriter& w) {
   w.see("%index");
   w.putStatement();
@@ -86,7 +85,7 @@ void writeStop(KernelWriter& w) {
 
 // ---- The stack
 
-/// Two pieces, of which neither spoils the other.
+/// Two allocations must not overlap.
 void writeAlloca(KernelWriter& w) {
   w.setSource("size", 32);
   w.sources();
@@ -102,7 +101,7 @@ void writeAlloca(KernelWriter& w) {
   }
 }
 
-/// What is taken after the stack went back lies where it lay before.
+/// After the stack is restored, an allocation gets the same address as before.
 void writeStack(KernelWriter& w) {
   const bool isWide = w.form().type() == ptx::Type::U64, saves = w.form().op == Op::Stacksave;
   const std::string_view type = isWide ? "u64" : "u32", a = isWide ? "%x1" : "%w1", b = isWide ? "%x2" : "%w2";

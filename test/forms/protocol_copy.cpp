@@ -1,7 +1,7 @@
 #include "test/forms/protocols.h"
 #include "test/forms/values.h"
 
-// cp.async: a copy is committed, waited for and then seen in shared memory.
+// cp.async: a copy is committed and waited for; then shared memory is shown.
 
 namespace orias::forms {
 
@@ -30,7 +30,7 @@ void writeOne(KernelWriter& w) {
   w.seeShared("data", kBytes);
 }
 
-/// Two copies, of which the statement commits or awaits the first.
+/// Two copies. The statement commits or waits for the first.
 void writeGroups(KernelWriter& w) {
   w.shared("first", w.block * kBytes);
   w.shared("second", w.block * kBytes);

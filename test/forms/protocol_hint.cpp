@@ -1,7 +1,7 @@
 #include "test/forms/protocols.h"
 #include "test/forms/values.h"
 
-// What tells the caches something: no value changes, and policies are used.
+// Hints for caches: no value changes, and policies are used.
 
 namespace orias::forms {
 
@@ -16,7 +16,7 @@ std::vector<std::byte> content(const KernelWriter& w, unsigned laneBytes) {
   return memoryValues(w.statement(), std::size_t{laneBytes} * w.lanes(), w.seed() + 2000);
 }
 
-/// A policy's bits are up to the implementation: a load and a store take it.
+/// The bits of a policy depend on the implementation, so a load and a store use it.
 void writePolicy(KernelWriter& w) {
   w.setSource("fraction", 0x3f000000); // 0.5
   w.setSource("primary", 1024);
@@ -33,7 +33,7 @@ void writePolicy(KernelWriter& w) {
   w.see("%w0");
 }
 
-/// The line is undefined until it is written anew.
+/// The line is undefined until it is rewritten.
 void writeDiscard(KernelWriter& w) {
   w.buffer("memory", ElementType::U32, content(w, kLineBytes), kLineBytes);
   w.put("  mov.b64 {}, %at;\n", w.use(Role::Address, 0).name);

@@ -1,8 +1,8 @@
 #include "test/forms/protocols.h"
 #include "test/forms/values.h"
 
-// Barriers in shared memory. Each lane has one of its own, so that each may count to another number. What a state holds
-// is up to the implementation: it is seen by its pending count, and by whether its phase is over.
+// Barriers in shared memory. Each lane has its own barrier, so the counts may differ. The contents of a state depend on
+// the implementation: the tests show its pending count, and whether its phase is complete.
 
 namespace orias::forms {
 
@@ -21,7 +21,7 @@ class Barrier {
     w.put("  mov.b32 %w0, bar;\n  mad.lo.u32 %w0, %lane, {}, %w0;\n", kBarrierBytes);
   }
   void init(unsigned count) { w_.put("  mbarrier.init.shared.b64 [%w0], {};\n", count); }
-  /// The state before goes to %x1.
+  /// Arrives; the previous state is in %x1.
   void arrive() { w_.put("  mbarrier.arrive.shared.b64 %x1, [%w0];\n"); }
   void seePending(std::string_view state) {
     w_.put("  mbarrier.pending_count.b64 %w1, {};\n", state);
@@ -35,7 +35,7 @@ class Barrier {
     w_.put("  mbarrier.test_wait.parity.shared.b64 %ok0, [%w0], {};\n", parity);
     w_.seePredicate("%ok0");
   }
-  /// Arrivals: what the barrier waited for before each, and whether it ended the phase.
+  /// Shows for each of `count` arrivals the pending count before it, and whether it completed the phase.
   void probe(unsigned count) {
     for (unsigned i = 0; i < count; ++i) {
       arrive();
@@ -43,14 +43,14 @@ class Barrier {
       seeIsOver("%x1");
     }
   }
-  /// Under the operand's own register.
+  /// Sets the address register of the statement.
   void place() { w_.placeShared(0, "bar", kBarrierBytes); }
 
  private:
   KernelWriter& w_;
 };
 
-/// Arrivals go on through two phases more: the second one shows what arrive_drop leaves.
+/// Continues arrivals through two more phases; the second shows the effect of arrive_drop.
 void writeArrive(KernelWriter& w) {
   constexpr unsigned kArrivals = 7;
   Barrier bar(w);
@@ -74,7 +74,7 @@ void writeArrive(KernelWriter& w) {
   bar.probe(2 * kArrivals);
 }
 
-/// Bytes are expected before they come.
+/// Bytes are expected before they are transferred.
 void writeBytes(KernelWriter& w) {
   Barrier bar(w);
   bar.init(1);
@@ -101,7 +101,7 @@ void writeBytes(KernelWriter& w) {
   bar.probe(2);
 }
 
-/// Asked before and after the end of a phase; a parity also of the phase before the first.
+/// Tests before and after the end of a phase; with a parity also the phase before the first.
 void writeWait(KernelWriter& w) {
   Barrier bar(w);
   bar.init(2);
@@ -133,7 +133,7 @@ void writeInit(KernelWriter& w) {
   bar.place();
   w.setSource("count", [](unsigned lane) { return 1 + lane % 5; });
   w.sources();
-  if (w.form().op == Op::MbarrierInval) { // the place can be used again
+  if (w.form().op == Op::MbarrierInval) { // the memory can be reused
     bar.init(3);
     bar.arrive();
   }
@@ -162,7 +162,7 @@ void writeInitFence(KernelWriter& w) {
   bar.probe(4);
 }
 
-/// The barrier hears of a copy.
+/// A copy notifies the barrier.
 void writeArriveAfterCopies(KernelWriter& w) {
   Barrier bar(w);
   w.shared("data", w.block * kDataBytes);
@@ -173,7 +173,7 @@ void writeArriveAfterCopies(KernelWriter& w) {
   w.put("  mov.b32 %w2, data;\n  mad.lo.u32 %w2, %lane, {0}, %w2;\n  cp.async.ca.shared.global [%w2], [%at], {0};\n",
         kDataBytes);
   w.putStatement();
-  // Without .noinc the phase waits for one arrival more.
+  // Without .noinc the phase requires one more arrival.
   if (!w.form().has(Mod::Noinc)) bar.arrive();
   w.put("WAIT:\n  mbarrier.test_wait.parity.shared.b64 %ok0, [%w0], 0;\n  @!%ok0 bra WAIT;\n");
   w.seeShared("data", kDataBytes);

@@ -1,7 +1,7 @@
 #include "test/forms/protocols.h"
 #include "test/forms/values.h"
 
-// multimem: an address stands for a buffer of each of two devices. Each lane has its own part of them.
+// multimem: an address refers to one buffer on each of two devices. Each lane has its own part of them.
 
 namespace orias::forms {
 
@@ -19,7 +19,7 @@ bool writeMulticast(KernelWriter& w) {
     object.buffers.push_back(static_cast<int>(w.launch().buffers.size()));
     const std::size_t bytes = std::size_t{kLaneBytes} * w.lanes();
     const std::uint64_t seed = w.seed() + 2000 + object.buffers.size();
-    // Whether subnormals of single precision are flushed is up to the implementation.
+    // The implementation may or may not flush subnormals of single precision.
     w.buffer(name, ElementType::U32,
              type == ptx::Type::F32 ? matrixValues(type, bytes, seed) : reducedValues(type, bytes, seed), kLaneBytes);
   }

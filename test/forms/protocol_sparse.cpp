@@ -1,8 +1,8 @@
 #include "test/forms/protocols.h"
 #include "test/forms/values.h"
 
-// mma.sp: the product once for each selector. The metadata of every lane is another, so that it shows which lanes' is
-// read, and which bits.
+// mma.sp: the product once for each selector. The metadata differs in every lane, so the result shows which lanes and
+// bits are read.
 
 namespace orias::forms {
 

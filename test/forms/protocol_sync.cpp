@@ -1,7 +1,7 @@
 #include "test/forms/protocols.h"
 
-// Barriers of the block and of the cluster, of which one side is the statement: a lane then reads what another wrote.
-// And what a warp group or a grid asks of the machine, which changes no value.
+// Barriers of the block and of the cluster. The statement is one side of the barrier; after it a lane reads the value
+// of another lane. Also the settings of a warp group or a grid, which change no value.
 
 namespace orias::forms {
 
@@ -9,14 +9,14 @@ using ptx::Op;
 
 namespace {
 
-/// Each lane writes its number times three and one.
+/// Each lane writes its number times three plus one.
 void putOwn(KernelWriter& w) {
   w.shared("data", w.block * 4);
   w.put("  mov.b32 %w0, data;\n  mad.lo.u32 %w0, %lane, 4, %w0;\n  mad.lo.u32 %w1, %index, 3, 1;\n"
         "  st.shared.u32 [%w0], %w1;\n");
 }
 
-/// The first warp arrives and goes on, the other waits and reads what the first wrote.
+/// The first warp arrives and continues; the other waits and reads the values of the first.
 void writeArrival(KernelWriter& w) {
   putOwn(w);
   w.setSource("a", 1);
@@ -28,7 +28,7 @@ void writeArrival(KernelWriter& w) {
   w.see("%w2");
 }
 
-/// A lane reads what its counterpart of the other warp and the other block wrote there.
+/// A lane reads the value of its counterpart in the other warp and the other block.
 void writeCluster(KernelWriter& w) {
   w.shared("data", w.block * 4);
   w.launch().cluster = launch::Dim3{2, 1, 1};
@@ -44,7 +44,7 @@ void writeCluster(KernelWriter& w) {
   w.see("%w2");
 }
 
-/// What was in registers is there still.
+/// The registers are preserved.
 void writeNeutral(KernelWriter& w) {
   w.block = 128;
   w.put("  mad.lo.u32 %w0, %index, 5, 3;\n");

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-// Copies of boxes of tensors, and what changes a tensor's map. A map lies in a buffer; one lane copies, each block
-// another box, at coordinates inside and outside of the tensor.
+// Copies of boxes of tensors, and changes of a tensor's map. A map is in a buffer. One lane copies; each block copies a
+// different box, at coordinates inside and outside of the tensor.
 
 namespace orias::forms {
 
@@ -43,8 +43,8 @@ unsigned coordinatesOf(const ptx::Form& form, unsigned rank) {
   return namesFourRows(form) ? 5 : rank;
 }
 
-/// A tensor of as many dimensions as the statement has coordinates. Of the blocks' maps each has another swizzle, type
-/// and filling.
+/// A tensor with as many dimensions as the statement has coordinates. The maps of the blocks differ in swizzle, type
+/// and fill.
 TensorMap mapOf(const ptx::Form& form, unsigned rank, unsigned number) {
   using Type = TensorMap::Type;
   constexpr std::array kTypes{Type::U32, Type::F16, Type::TF32, Type::F32Ftz, Type::U16, Type::S32};
@@ -53,7 +53,7 @@ TensorMap mapOf(const ptx::Form& form, unsigned rank, unsigned number) {
   const bool isCounter = action == Mod::Inc || action == Mod::Dec;
   TensorMap map;
   map.rank = rank;
-  // Another type in place of tf32 leaves a bit behind in ptxas' code.
+  // If another type replaces tf32, ptxas' code leaves a bit set.
   const bool isReplaced = form.op == Op::TensormapReplace;
   map.type = isCounter                                                                    ? Type::U32
              : (action == Mod::None && !isReplaced) || (action == Mod::Add && number < 2) ? kTypes[number]
@@ -67,7 +67,7 @@ TensorMap mapOf(const ptx::Form& form, unsigned rank, unsigned number) {
   map.box = {16, 4, 2, 2, 1};
   if (rank > 1) map.elementStride[1] = 1 + number % 2;
   map.swizzle = isAlongWidth(form) ? 2 + number % 2 : number % 4;
-  // A row of the box is no longer than the pattern.
+  // A row of the box is not longer than the pattern.
   if (map.swizzle == 1) map.box[0] = 32 / map.elementBytes();
   map.fillsNan = number >= 3;
   if (namesFourRows(form)) map.box[1] = map.elementStride[1] = 1;
@@ -83,7 +83,7 @@ TensorMap mapOf(const ptx::Form& form, unsigned rank, unsigned number) {
   return map;
 }
 
-/// The maps of the blocks, and the tensor that they describe; the block's map is at %x0.
+/// Adds the maps of the blocks, and the tensor that they describe; the block's map is at %x0.
 void putMaps(KernelWriter& w, unsigned rank) {
   w.block = kThreads;
   w.grid = kBlocks;
@@ -99,9 +99,9 @@ void putMaps(KernelWriter& w, unsigned rank) {
   w.put("  mov.u32 %w0, %ctaid.x;\n  mad.wide.u32 %x0, %w0, {}, %x0;\n", TensorMap::kBytes);
 }
 
-/// How many bytes the block's copy brings, in %w5.
+/// Computes the number of bytes of the block's copy in %w5.
 void putBytes(KernelWriter& w, unsigned rank) {
-  // In clusters it is the other block that copies.
+  // In clusters the other block copies.
   w.put("  mov.u32 %w0, %ctaid.x;\n{}  mov.u32 %w5, 0;\n", w.runsInClusters() ? "  xor.b32 %w0, %w0, 1;\n" : "");
   for (unsigned number = 0; number < kBlocks; ++number) {
     const TensorMap map = mapOf(w.form(), rank, number);
@@ -126,7 +126,7 @@ void writeBox(KernelWriter& w) {
   const bool loads = !prefetches && w.form().space() == StateSpace::Shared;
   const Places places = loads ? Places{1, 0} : Places{0, 1};
   putMaps(w, rank);
-  // Coordinates that the statement has no names for: they are its sources without one.
+  // Sources without an operand name are coordinates.
   w.setSource("mask", [](unsigned lane) { return lane / kThreads % 2 == 0 ? 2 : 1; }); // the other block of the cluster
   w.setSource("im2col", [](unsigned lane) { return lane / kThreads % 3; });
   unsigned coordinate = 0;
@@ -141,7 +141,7 @@ void writeBox(KernelWriter& w) {
             coordinate == 0 ? kSteps[number] : kSteps[(number + coordinate) % kBlocks] / 4, use.name);
     ++coordinate;
   }
-  if (isAlongWidth(w.form())) { // wHalo stays 0: which pixels it adds is not public
+  if (isAlongWidth(w.form())) { // wHalo stays 0: the pixels that it adds are not public
     const auto halo = std::ranges::find(w.statement().uses, "im2col", &Use::operand);
     w.put("  mov.b16 {}, 0;\n", halo->name);
   }
@@ -171,7 +171,7 @@ void writeBox(KernelWriter& w) {
   w.seeShared("box", kBoxBytes / kThreads);
 }
 
-/// A field of the map changes; then a box is copied with it, and the map is seen.
+/// Changes a field of the map, copies a box with it, and shows the map.
 void writeReplace(KernelWriter& w) {
   const Mod field = w.form().get(Slot::Field);
   putMaps(w, 2);
@@ -197,7 +197,7 @@ void writeReplace(KernelWriter& w) {
     w.put("  mov.b64 {}, %x0;\n", address.name);
   w.put("  setp.eq.u32 %ok1, %lane, 0;\n  @!%ok1 bra DONE;\n");
   w.putStatement();
-  // Numbers: each that the field has.
+  // Literals: each value of the field.
   const std::string& text = w.statement().text;
   if (text.ends_with(", 0;")) {
     const unsigned most = field == Mod::Elemtype           ? 12
@@ -211,13 +211,13 @@ void writeReplace(KernelWriter& w) {
       w.see("%w0");
     }
   }
-  // The tensor's address, which differs from machine to machine.
+  // The tensor's address, which differs between runs.
   const bool isAddressKnown = isShared && field == Mod::GlobalAddress;
   w.put("DONE:\n{}  bar.sync 0;\n", isAddressKnown ? "" : "  mov.b32 %w1, map;\n  @%ok1 st.shared.b64 [%w1], 0;\n");
   w.seeShared("map", TensorMap::kBytes / kThreads);
 }
 
-/// From shared to global memory.
+/// Copies a map from shared to global memory.
 void writeMapCopy(KernelWriter& w) {
   w.block = kThreads;
   w.declare(fmt::format("  .shared .align 128 .b8 map[{}];\n", TensorMap::kBytes));

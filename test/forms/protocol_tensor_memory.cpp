@@ -1,8 +1,8 @@
 #include "test/forms/protocols.h"
 #include "test/forms/values.h"
 
-// Tensor memory: a block allocates all of it and fills it; the statement is made by the threads that it wants; in the
-// end everything in the first columns is seen. All addresses in tensor memory of a statement are the same.
+// Tensor memory: a block allocates and fills all of it, the required threads execute the statement, and the first
+// columns are shown at the end. All tensor memory addresses of a statement are the same.
 
 namespace orias::forms {
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned kThreads = 128, kMatrixBytes = 8192, kColumns = 512, kSeenColumns = 256, kRows = 128, kN = 64;
 
-/// Two blocks, of which the even one asks for products and copies. All statements of a kernel are of the same group.
+/// Two blocks; the even one starts products and copies. All statements of a kernel have the same group.
 bool isPair(const KernelWriter& w) {
   return w.form().get(Slot::CtaGroup) == Mod::CtaGroup2;
 }
@@ -37,7 +37,7 @@ Type elementOf(Mod kind) {
   }
 }
 
-/// The instruction descriptor: 128 x 64 for each block, sums of 32 bits; elements as elementOf() says, of 4 bits e2m1.
+/// The instruction descriptor: 128 x 64 for each block, 32-bit sums; elements as in elementOf(), 4-bit ones are e2m1.
 std::uint64_t shapeOf(const ptx::Form& form) {
   const unsigned blocks = form.get(Slot::CtaGroup) == Mod::CtaGroup2 ? 2 : 1;
   const std::uint64_t sizes = kN / 8 << 17 | blocks * kRows / 16 << 24 | (isSparse(form) ? 1 << 2 : 0), floats = 1 << 4;
@@ -52,7 +52,7 @@ std::uint64_t shapeOf(const ptx::Form& form) {
   }
 }
 
-/// A zero-column mask descriptor: B from its third column on, of which two are zeros, four are used, three are zeros, …
+/// A zero-column mask descriptor: from the third column of B on, two are zeros, four are used, three are zeros, …
 constexpr std::uint64_t kZeroColumns = 1 | std::uint64_t{1} << 32 | std::uint64_t{1} << 39 | std::uint64_t{2} << 40 |
                                        std::uint64_t{3} << 48 | std::uint64_t{2} << 56;
 
@@ -89,10 +89,10 @@ void begin(KernelWriter& w) {
         "  ld.shared.b32 %tensor, [slot];\n  shr.u32 %mine, %lane, 5;\n  shl.b32 %mine, %mine, 21;\n"
         "  add.u32 %mine, %mine, %tensor;\n  mov.u32 %w1, 0;\n  mov.u32 %w2, %mine;\nCOLUMN:\n");
   w.put("  mad.lo.u32 %w3, %lane, 7, %w1;\n");
-  if (isSparse(w.form())) // metadata: the first or the last two elements
+  if (isSparse(w.form())) // metadata: selects the first or the last two elements
     w.put("  mul.lo.u32 %w3, %w3, 0x11111111;\n  and.b32 %w3, %w3, 0x11111111;\n  mul.lo.u32 %w3, %w3, 10;\n"
           "  add.u32 %w3, %w3, 0x44444444;\n");
-  else if (w.form().op == Op::Tcgen05LdRed) // anything, one in eight of them a NaN
+  else if (w.form().op == Op::Tcgen05LdRed) // any values, one in eight a NaN
     w.put("  mul.lo.u32 %w3, %w3, 0x9e3779b1;\n  shr.u32 %w0, %w3, 15;\n  xor.b32 %w3, %w3, %w0;\n"
           "  mul.lo.u32 %w3, %w3, 0x85ebca6b;\n  and.b32 %w0, %w3, 7;\n  setp.eq.u32 %more, %w0, 0;\n"
           "  @%more or.b32 %w3, %w3, 0x7fc00000;\n");
@@ -113,7 +113,7 @@ void end(KernelWriter& w) {
   w.see("%hash");
   w.put("  tcgen05.fence::before_thread_sync;\n  bar.sync 0;\n  @%warps bra GIVEN;\n");
   if (w.form().op == Op::Tcgen05Dealloc) {
-    w.setSource("taddr", 0); // what an allocation of everything returns
+    w.setSource("taddr", 0); // the result of an allocation of everything
     w.setSource("n", kColumns);
     w.sources();
     w.put("  {}\n", w.statement().text);
@@ -123,14 +123,14 @@ void end(KernelWriter& w) {
   w.put("GIVEN:\n");
 }
 
-/// Rows of 32 bytes in units of 16: 128 bytes from one unit to the next, 256 from eight rows to the next.
+/// Rows of 32 bytes in units of 16: 128 bytes from one unit to the next, 256 from one group of eight rows to the next.
 void putDescriptor(KernelWriter& w, std::string_view reg, unsigned first) {
   w.put("  mov.b32 %w0, data;\n  add.u32 %w0, %w0, {};\n  shr.u32 %w0, %w0, 4;\n  or.b32 %w0, %w0, {};\n"
         "  mov.b32 %w1, {};\n  mov.b64 {}, {{%w0, %w1}};\n",
         first, 8 << 16, 16 | 1 << 14, reg);
 }
 
-/// By one thread, and the others wait until it is done.
+/// One thread executes the statement, and the others wait until it is complete.
 void askUnit(KernelWriter& w) {
   const bool isCommit = w.form().op == Op::Tcgen05Commit;
   w.setSource("idesc", shapeOf(w.form()));
@@ -142,7 +142,7 @@ void askUnit(KernelWriter& w) {
     if (use.role == Role::Source && use.type == Type::B64 && use.operand != "mask")
       putDescriptor(w, use.name, use.operand == "b" ? kMatrixBytes : 0);
     if (use.role == Role::Address && !isCommit) w.put("  mov.b32 {}, %tensor;\n", use.name);
-    // A number: of one in a register ptxas 13.0 takes the low half twice.
+    // A literal, because for a register ptxas 13.0 uses the low half twice.
     if (use.operand == "mask" && !isCommit) w.put("  mov.b64 {}, {:#x};\n", use.name, kZeroColumns);
   }
   if (w.runsInClusters()) w.meet();
@@ -154,7 +154,7 @@ void askUnit(KernelWriter& w) {
   } else if (isPair(w)) {
     w.put("  mov.u32 %w0, %cluster_ctarank;\n  setp.ne.u32 %more, %w0, 0;\n  @%more bra WAIT;\n");
   }
-  // As it is: in clusters putStatement() lets all threads meet around it.
+  // The text itself: in clusters putStatement() synchronizes all threads around it.
   w.put("  {}\n", w.statement().text);
   if (!isCommit && isPair(w))
     w.put("  mov.b16 %flag, 3;\n  tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster"
@@ -165,7 +165,7 @@ void askUnit(KernelWriter& w) {
         "  tcgen05.fence::after_thread_sync;\n");
 }
 
-/// By all threads.
+/// All threads execute the statement.
 void access(KernelWriter& w) {
   w.sources();
   for (const Use& use : w.statement().uses)

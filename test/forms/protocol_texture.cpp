@@ -4,8 +4,7 @@
 
 #include <numeric>
 
-// Textures and surfaces: the handle of one is a parameter; of every other statement it is a value that no compiler
-// knows.
+// Textures and surfaces. The handle is a parameter; in every other statement it is a value unknown to compilers.
 
 namespace orias::forms {
 

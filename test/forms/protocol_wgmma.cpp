@@ -1,8 +1,8 @@
 #include "test/forms/protocols.h"
 #include "test/forms/values.h"
 
-// wgmma: a warp group fills shared memory, multiplies what two descriptors find there, and waits. Each of four blocks
-// has another swizzle. The second product adds to the first.
+// wgmma: a warp group fills shared memory, multiplies the matrices of two descriptors, and waits. The four blocks have
+// different swizzles. The second product adds to the first.
 
 namespace orias::forms {
 
@@ -14,11 +14,11 @@ namespace {
 
 constexpr unsigned kThreads = 128, kMatrixBytes = 16384;
 
-/// By swizzle (none, 128, 64 and 32 bytes): units of 16 bytes from eight rows to the next.
+/// By swizzle (none, 128, 64 and 32 bytes): distance between groups of eight rows, in units of 16 bytes.
 constexpr unsigned kStrides[] = {16, 64, 32, 16};
 constexpr unsigned kLeading = 8;
 
-/// The descriptor of a matrix: where it begins, its strides, and the block's number as its swizzle.
+/// Computes the descriptor of a matrix: its start, its strides, and the block's number as its swizzle.
 void putDescriptor(KernelWriter& w, std::string_view reg, unsigned first) {
   w.put("  mov.b32 %w0, data;\n  add.u32 %w0, %w0, {};\n  shr.u32 %w0, %w0, 4;\n  and.b32 %w0, %w0, 0x3fff;\n"
         "  or.b32 %w0, %w0, {};\n",
@@ -46,7 +46,8 @@ void fill(KernelWriter& w) {
         kThreads * 4, 2 * kMatrixBytes);
 }
 
-/// The statement with its last numbers, which transpose, turned: behind the predicate, "0, 0;" becomes "1, 1;".
+/// The statement with inverted transpose flags, which are its last numbers: after the predicate, "0, 0;" becomes "1,
+/// 1;".
 std::string transposed(const Statement& statement) {
   std::string text = statement.text;
   for (std::size_t at = text.rfind("%p"); at != std::string::npos && at < text.size(); ++at)
@@ -54,7 +55,7 @@ std::string transposed(const Statement& statement) {
   return text;
 }
 
-/// A sparse statement with another selector, which stands behind the metadata.
+/// A sparse statement with another selector, which follows the metadata.
 std::string withSelector(const Statement& statement, unsigned selector) {
   std::string text = statement.text;
   for (const Use& use : statement.uses) {
@@ -77,7 +78,7 @@ void writeProduct(KernelWriter& w) {
       putDescriptor(w, use.name, use.operand == "a" ? 0 : kMatrixBytes);
       ++descriptors;
     }
-  // Results are added to: they hold something before.
+  // Results are accumulators, so they must be initialized.
   for (unsigned i = 0; i < w.uses(Role::Result); ++i)
     w.put("  mov.b32 {}, 0;\n", w.use(Role::Result, i).name);
   const auto multiply = [&](const std::string& text) {
@@ -90,7 +91,7 @@ void writeProduct(KernelWriter& w) {
   if (isSparse && sparseSelectors(w.form()) > 1) multiply(withSelector(w.statement(), 1));
 }
 
-/// A product, with one of the steps around it being the statement.
+/// A product. The statement is one of the steps around it.
 void writeStep(KernelWriter& w) {
   fill(w);
   putDescriptor(w, "%x1", 0);
@@ -111,7 +112,7 @@ bool writeWarpGroup(KernelWriter& w) {
   const bool isStep = op == Op::WgmmaFence || op == Op::WgmmaCommitGroup || op == Op::WgmmaWaitGroup;
   if (op != Op::WgmmaMmaAsync && !isStep) return false;
   w.block = kThreads;
-  // Rows of B in a sparse product are longer than the pattern of 32 bytes, the last one.
+  // Rows of B in a sparse product are longer than the last pattern, that of 32 bytes.
   w.grid = w.form().get(ptx::Slot::Sparsity) == Mod::None ? 4 : 3;
   if (isStep)
     writeStep(w);

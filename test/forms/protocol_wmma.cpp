@@ -3,8 +3,8 @@
 
 #include <array>
 
-// wmma: how fragments lie in registers is up to the implementation, so that matrices come from memory, are multiplied,
-// and go back; the statement is one of these steps. A warp has a block of its own.
+// wmma: the layout of fragments in registers depends on the implementation. Matrices are therefore loaded from memory,
+// multiplied and stored; the statement is one of these steps. Each warp is a separate block.
 
 namespace orias::forms {
 
@@ -23,13 +23,13 @@ constexpr unsigned kArea = 4096;
 enum Matrix { kA, kB, kC, kD };
 constexpr std::array<std::string_view, 4> kNames{"a", "b", "c", "d"};
 
-/// A product: what its matrices hold, and how those in memory lie.
+/// A product: the types of its matrices, and their layouts in memory.
 struct Product {
   MatrixShape shape;
   std::array<Type, 4> types{};
   std::array<bool, 4> byRows{true, false, true, true};
 
-  /// Registers of a fragment: equal shares of the lanes, but each half of A and B is held twice.
+  /// Registers of a fragment: equal shares of the lanes, except that each half of A and B is stored twice.
   unsigned registers(Matrix m) const {
     const unsigned bits = ptx::bitWidth(types[m]);
     if (m <= kB && types[m] == Type::F16) return 8;
@@ -51,7 +51,7 @@ struct Product {
   }
 };
 
-/// Whose element a statement of a load of C or a store of D goes with.
+/// The element type of A and B for a load of C or a store of D.
 Type factorOf(Type sum, MatrixShape shape) {
   switch (sum) {
   case Type::S32: return shape.k == 32 ? Type::S4 : shape.k == 128 ? Type::B1 : Type::S8;
@@ -102,7 +102,7 @@ class Fragments {
 
   void write() {
     w_.block = 32;
-    // Elements from one row, or column, to the next: more than the longest has.
+    // The distance of rows, or columns, in elements: more than the longest row.
     const unsigned stride = std::max<unsigned>(32, product_.shape.k);
     w_.setSource("stride", stride);
     w_.sources();
@@ -117,21 +117,21 @@ class Fragments {
   }
 
  private:
-  /// %x0 to %x3: where the warp's matrices are.
+  /// Sets %x0 to %x3 to the addresses of the warp's matrices.
   void areas() {
     for (Matrix m : {kA, kB, kC, kD}) {
       w_.buffer(fmt::format("matrix_{}", kNames[m]), launch::ElementType::U32,
                 m == kD ? std::vector<std::byte>{}
                         : matrixValues(product_.types[m], std::size_t{kArea} * w_.grid, w_.seed() + 2000 + m),
                 kArea / 32);
-      // The address of the lane's part, less those of the lanes before.
+      // The address of the lane's part, minus the parts of the lanes before.
       w_.put("  mul.wide.u32 %half0, %lane, {};\n  sub.u64 %x{}, %at, %half0;\n", kArea / 32, static_cast<int>(m));
       const bool isWide = ptx::bitWidth(product_.types[m]) == 64;
       w_.declare(fmt::format("  .reg .b{} %f{}<{}>;\n", isWide ? 64 : 32, kNames[m], product_.registers(m)));
     }
   }
 
-  /// The registers of a fragment: those of the statement, where it names them.
+  /// The registers of a fragment: those of the statement if it has them.
   std::string list(Matrix m) const {
     std::string names;
     const auto add = [&](const std::string& name) { names += (names.empty() ? "" : ", ") + name; };
@@ -153,7 +153,7 @@ class Fragments {
 
   bool isStatement(Matrix m) const { return w_.form().op != Op::WmmaMma && m == matrixOf(w_.form()); }
 
-  /// Puts the matrix where the statement wants it: the area itself, or shared memory.
+  /// Places the matrix according to the statement: in its area, or in shared memory.
   bool placesShared(Matrix m) {
     const std::string& address = w_.use(Role::Address, 0).name;
     const bool isShared = w_.form().space() == StateSpace::Shared;
@@ -191,7 +191,7 @@ class Fragments {
   void store(unsigned stride) {
     if (isStatement(kD)) {
       const bool isShared = placesShared(kD);
-      // The statement writes only a part of what is seen.
+      // The statement only writes a part of the area that is shown.
       if (isShared) copy(kD, true);
       w_.putStatement();
       if (isShared) copy(kD, false);

@@ -17,7 +17,7 @@ namespace orias::forms {
 
 namespace {
 
-/// What it says of a form that `who` ended so on a kernel that passed our checks.
+/// The verdict on a form from the verdict of engine `who` on its kernel, which has passed our checks.
 Verdict judgeRun(std::string_view who, const engines::Verdict& verdict) {
   const auto named = [&](Outcome outcome) { return Verdict{outcome, fmt::format("{}: {}", who, verdict.reason)}; };
   switch (verdict.outcome) {
@@ -31,14 +31,14 @@ Verdict judgeRun(std::string_view who, const engines::Verdict& verdict) {
   return named(Outcome::Fault);
 }
 
-/// A line of a text, from 1.
+/// Line `number` of a text, from 1.
 std::string_view lineOf(std::string_view text, std::uint32_t number) {
   for (; number > 1 && !text.empty(); --number)
     text.remove_prefix(std::min(text.size(), text.find('\n') + 1));
   return text.substr(0, text.find('\n'));
 }
 
-/// Whether it is one of the target's forms; Agrees if so.
+/// Checks whether the target has the form; Agrees if so.
 Verdict judgeForm(const Kernel& kernel, ptx::Module& module, Diagnostics& diags) {
   ptx::check(module, {}, diags);
   if (!diags.hasErrors()) return {};
@@ -52,7 +52,7 @@ Verdict judgeForm(const Kernel& kernel, ptx::Module& module, Diagnostics& diags)
   return {Outcome::NoForm, message};
 }
 
-/// What it says of a form that orias assembles its kernel so, or does not.
+/// The verdict on a form from the assembly of its kernel by orias.
 Verdict judgeAssembly(const engines::Verdict& verdict) {
   if (verdict.isGood()) return {};
   return {verdict.outcome == engines::Outcome::Unsupported ? Outcome::Unsupported : Outcome::Fault, verdict.reason};
@@ -68,7 +68,7 @@ void keep(std::span<const std::byte> cubin, const std::string& folder) {
   if (!out.flush()) throw Error("cannot write " + file);
 }
 
-/// What a run's end means for a launch that must stop: it must have, in the way that the launch names.
+/// The verdict on a run of a launch that must stop: it must have stopped in the way that the launch requires.
 engines::Verdict asWanted(const launch::Launch& launch, engines::Verdict run) {
   if (launch.stops.empty()) return run;
   if (run.outcome == engines::Outcome::Rejected && run.reason.starts_with(launch.stops + ":")) return {};
@@ -76,19 +76,19 @@ engines::Verdict asWanted(const launch::Launch& launch, engines::Verdict run) {
   return run;
 }
 
-/// Enough for every kernel here. A copy that brings too few bytes is waited for until this is spent.
+/// Limits that are sufficient for every kernel here. A copy with too few bytes is waited for until they are exceeded.
 launch::RunOptions runOptions() {
   launch::RunOptions options;
   options.instructionBudget = 5'000'000;
   return options;
 }
 
-/// Runs a cubin and compares the memory that it leaves.
+/// Runs a cubin and compares its memory at the end.
 Verdict judgeCubin(std::string_view whose, std::span<const std::byte> cubin, const launch::Launch& launch,
                    const launch::Device& wanted) {
   launch::Device got(launch);
   const engines::Verdict run = asWanted(launch, engines::emulate(cubin, got, runOptions()));
-  // Where a run stops, other threads may be anywhere.
+  // If a run stops, the positions of other threads are undefined.
   if (!launch.stops.empty()) return judgeRun(whose, run);
   return judgeRun(whose, run.isGood() ? engines::compare(got, wanted) : run);
 }

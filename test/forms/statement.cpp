@@ -14,7 +14,7 @@ using namespace ptx;
 
 namespace {
 
-/// Makes up operands.
+/// Generates operands.
 class OperandWriter {
  public:
   OperandWriter(const Form& form, std::vector<Use>& uses, Samplers samplers)
@@ -71,7 +71,7 @@ class OperandWriter {
     return text + "}";
   }
 
-  /// Textures and surfaces are named by handles, as today's compilers do.
+  /// Textures and surfaces are referred to by handles, as in current compilers.
   std::string handle() {
     uses_.push_back({std::string(kAddress64), Type::B64, Role::Address, "", StateSpace::Tex});
     return std::string(kAddress64);
@@ -83,14 +83,14 @@ class OperandWriter {
     return name;
   }
 
-  /// A query that only a sampler answers.
+  /// Whether this is a query of a sampler.
   bool isOfSampler() const {
     const Mod query = form_.get(Slot::Query);
     return query == Mod::AddrMode0 || query == Mod::AddrMode1 || query == Mod::AddrMode2 || query == Mod::FilterMode ||
            query == Mod::ForceUnnormalizedCoords;
   }
 
-  /// Of several addresses each has a register of its own, from the last one (kAddress64, kAddress32) downwards.
+  /// Each address has a separate register, from the last one (kAddress64, kAddress32) downwards.
   std::string addressRegister(const OperandSpec& spec, unsigned bits, StateSpace space) {
     const std::string name = (bits == 64 ? "%d" : "%r") + std::to_string(kLastAddress - addresses_++);
     uses_.push_back({name, bits == 64 ? Type::B64 : Type::B32, Role::Address, spec.name, space});
@@ -160,7 +160,7 @@ Statement statementOf(const std::string& opcode, const FormTable::Entry& entry, 
   return statement;
 }
 
-/// All patterns of operands of an opcode, with and without those that may be missing.
+/// Generates all operand patterns of an opcode, with and without optional operands.
 void writeOpcode(const std::string& opcodeText, const std::function<void(Statement)>& take, Samplers samplers) {
   Module module;
   Opcode opcode;
@@ -192,7 +192,7 @@ std::string opcodeText(Op op, const std::vector<Word>& words) {
   return text;
 }
 
-/// A shape with any width is shown with one.
+/// A shape for any width gets one specific width.
 Word withWidth(Word word, std::uint16_t width) {
   if (word.isShape() && word.shape().n <= 1) return MatrixShape{word.shape().m, width, word.shape().k};
   return word;

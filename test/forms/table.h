@@ -9,15 +9,15 @@
 
 namespace orias::forms {
 
-/// Counts what became of the forms of each instruction, on each of some targets.
+/// Counts the outcomes of the forms of each instruction, on each of several targets.
 class Table {
  public:
   explicit Table(std::vector<std::string> targets) : targets_(std::move(targets)) {}
-  /// `target`: which of the targets.
+  /// `target`: the index of the target.
   void add(std::size_t target, const Statement& statement, const Verdict& verdict);
   /// A line for each target.
   std::string summary() const;
-  /// Writes the Markdown table that docs/coverage.md is. Throws orias::Error if the file cannot be written.
+  /// Writes the Markdown table docs/coverage.md. Throws orias::Error if the file cannot be written.
   void write(const std::string& file) const;
 
  private:

@@ -29,12 +29,12 @@ bool isQuery(const Statement& s) {
   return s.form.op == Op::Txq || s.form.op == Op::Suq;
 }
 
-/// A query names none.
+/// A query has no shape.
 TextureShape shapeOf(const ptx::Form& form) {
   return interp::shapeOf(form).value_or(TextureShape::Plane);
 }
 
-/// Sides and layers of surfaces have a place for each of 128 lanes.
+/// Surfaces have sides and layers with a texel for each of 128 lanes.
 void setSize(launch::Texture& t, bool isOfSurface) {
   switch (t.shape) {
   case TextureShape::Line: t.size = {isOfSurface ? 130u : 13u, 1, 1}; break;
@@ -48,7 +48,7 @@ void setSize(launch::Texture& t, bool isOfSurface) {
     t.size = isOfSurface ? std::array{8u, 4u, 1u} : std::array{6u, 5u, 1u};
     t.layers = isOfSurface ? 5 : 3;
     break;
-  // Directions are quotients of odd numbers: between texels of a power of two there is none.
+  // Directions are quotients of odd numbers, so none is between two texels if the size is a power of two.
   case TextureShape::CubeLayers: t.layers = 3; [[fallthrough]];
   case TextureShape::Cube: t.size = {8, 8, 1}; break;
   case TextureShape::SampleLayers: t.layers = 3; [[fallthrough]];
@@ -74,7 +74,7 @@ void setSurfaceType(launch::Texture& t, const Statement& s) {
   t.channels = bytes * count / launch::elementBytes(t.type);
 }
 
-/// Sources in the order of the text: coordinates first, but for the data of stores, which come behind them.
+/// The number of coordinates. Sources are in the order of the text: coordinates first; the data of stores follow.
 unsigned coordinatesOf(const Statement& s) {
   if (isQuery(s)) return 0;
   switch (shapeOf(s.form)) {
@@ -95,7 +95,7 @@ std::uint32_t bitsOf(float value) {
   return std::bit_cast<std::uint32_t>(value);
 }
 
-/// Whole eighths from `low` to `high`.
+/// A multiple of 1/8 from `low` to `high`.
 std::uint32_t eighths(Random& random, int low, int high) {
   return bitsOf(static_cast<float>(low) +
                 static_cast<float>(random.below(static_cast<std::uint64_t>(high - low) * 8)) / 8);
@@ -114,8 +114,8 @@ std::uint32_t textureCoordinate(const Statement& s, const launch::Texture& t, un
   return s.form.type(1) == Type::S32 ? integer(random, -1, side) : eighths(random, -1, side + 1);
 }
 
-/// Where the lane's texel is; the first and the last lane's first coordinate is outside where that is allowed.
-/// Reductions meet.
+/// The coordinates of the lane's texel. The first coordinate of the first and the last lane is outside if that is
+/// allowed. Reductions share texels.
 std::uint32_t surfaceCoordinate(const Statement& s, const launch::Texture& t, unsigned number, unsigned lane,
                                 unsigned lanes) {
   unsigned place = s.form.op == Op::Sured ? lane / 3 : lane;

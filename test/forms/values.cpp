@@ -37,7 +37,7 @@ std::optional<Format> formatOf(Type type) {
   }
 }
 
-/// Also of those that only matrices have.
+/// The format of a type, including those that only matrices have.
 std::optional<Format> matrixFormatOf(Type type) {
   if (type == Type::E4M3) return Format{4, 3};
   if (type == Type::E5M2) return Format{5, 2};
@@ -56,7 +56,7 @@ std::uint64_t floatValue(Format format, Random& random) {
   case 0: return sign;                                                    // zero
   case 1: return sign | infinity;                                         //
   case 2: return sign | infinity | half | (fraction >> 2);                // not a number
-  case 3: return sign | 1;                                                // the least
+  case 3: return sign | 1;                                                // the least subnormal
   case 4: return sign | fraction;                                         // subnormal
   case 5: return sign | step;                                             // the least normal
   case 6: return sign | (infinity - 1);                                   // the greatest
@@ -67,7 +67,7 @@ std::uint64_t floatValue(Format format, Random& random) {
   }
 }
 
-/// A small whole number or quarter as a float: sums and products of many are exact.
+/// A small integer or quarter as a float: sums and products of many are exact.
 std::uint64_t smallFloat(Format format, Random& random) {
   static constexpr std::array<double, 8> kSmall = {0, 1, -1, 2, -2, 0.5, 3, -4};
   const double value = kSmall[random.below(kSmall.size())];
@@ -114,12 +114,13 @@ bool isBarrier(Op op) {
   return op == Op::BarSync || op == Op::BarRed || op == Op::BarrierSync || op == Op::BarrierRed;
 }
 
-/// The bits that fit in a register, for types that two halves share.
+/// The bits of a register with two halves, for packed types.
 std::uint64_t packed(std::uint64_t low, std::uint64_t high, Type type) {
   return type == Type::F16x2 || type == Type::BF16x2 ? low | high << 16 : low;
 }
 
-/// Elements of a matrix that fill 32 bits, or one of 64. The limits of sums are met by every fourth integer of 32 bits.
+/// Elements of a matrix that fill 32 bits, or one 64-bit element. Every fourth 32-bit integer reaches the limits of
+/// sums.
 std::uint64_t matrixWord(Type type, Random& random) {
   const auto format = matrixFormatOf(type);
   if (!format) return type == Type::S32 && random.below(4) == 0 ? 0x7fffffff - random.below(64) : random.bits();
@@ -135,15 +136,15 @@ Type sparseElement(const ptx::Form& form) {
   return form.type(1);
 }
 
-/// Elements of a sparse A of which four bits of metadata speak.
+/// The number of elements of a sparse A per four bits of metadata.
 unsigned sparseChunk(const ptx::Form& form) {
-  // Of these kinds every element takes a byte.
+  // With these kinds every element occupies a byte.
   const bool areBytes = form.has(ptx::Mod::KindF8f6f4) || form.has(ptx::Mod::KindMxf8f6f4);
   const unsigned bits = areBytes ? 8 : ptx::bitWidth(sparseElement(form));
   return bits == 32 ? 2 : bits == 4 ? 8 : 4;
 }
 
-/// Metadata of eight chunks: of each, two different places, in rising order where the form wants that.
+/// Metadata of eight chunks: for each, two different positions, in ascending order if the form requires it.
 std::uint64_t metadata(const ptx::Form& form, Random& random) {
   static constexpr std::array<unsigned, 12> kPairs = {0x4, 0x8, 0xc, 0x9, 0xd, 0xe, 0x1, 0x2, 0x3, 0x6, 0x7, 0xb};
   const bool isOne = sparseChunk(form) == 2;
@@ -154,7 +155,7 @@ std::uint64_t metadata(const ptx::Form& form, Random& random) {
   return word;
 }
 
-/// One value that the instruction has a meaning for.
+/// A value that is defined for the instruction.
 std::uint64_t value(const Statement& statement, const Use& use, Random& random) {
   const Op op = statement.form.op;
   if (use.operand == "mask") return 0xffffffff;
@@ -168,9 +169,9 @@ std::uint64_t value(const Statement& statement, const Use& use, Random& random) 
     return matrixWord(element, random);
   }
   const bool isFloat = formatOf(use.type).has_value();
-  if (isFloat && statement.form.rounding() == ptx::Mod::Rs) { // numbers that all formats have
+  if (isFloat && statement.form.rounding() == ptx::Mod::Rs) { // numbers that exist in all formats
     const Type to = statement.form.type(0);
-    if ((to == Type::F16x2 || to == Type::BF16x2) && random.below(4) != 0) // normal halves and what lies between
+    if ((to == Type::F16x2 || to == Type::BF16x2) && random.below(4) != 0) // normal halves and numbers between them
       return (random.bits() & 0x807fffff) | (127 - 14 + random.below(30)) << 23;
     constexpr std::array kNumbers{0.0f, 0.5f, 1.0f, 1.5f, 2.0f, 3.0f, -0.5f, -1.0f, -1.5f, -2.0f, -3.0f, 4.0f};
     return std::bit_cast<std::uint32_t>(kNumbers[random.below(kNumbers.size())]);
@@ -190,7 +191,7 @@ std::uint64_t value(const Statement& statement, const Use& use, Random& random) 
     if (use.operand == "c") return integerValue(32, random);
     return isSigned ? static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << 40) >> 40) : bits & 0xffffff;
   }
-  if (op == Op::Sin || op == Op::Cos) { // far from 0 the manual bounds no error
+  if (op == Op::Sin || op == Op::Cos) { // far from 0 the manual has no error bound
     const float angle = (static_cast<float>(random.below(20000)) - 10000) / 1600;
     return std::bit_cast<std::uint32_t>(angle);
   }
@@ -261,7 +262,7 @@ std::vector<std::byte> matrixValues(Type type, std::size_t bytes, std::uint64_t 
 }
 
 unsigned sparseSelectors(const ptx::Form& form) {
-  // All lanes' metadata, shared out among the four lanes that have the same rows.
+  // The metadata of all lanes, divided among the four lanes with the same rows.
   const unsigned bits = 16 * form.shape.k / sparseChunk(form) * 4;
   return 4 * 8 * 32 / bits;
 }

@@ -9,25 +9,25 @@
 
 namespace orias::forms {
 
-/// How the elements of a register of this type are compared: packed halves are two elements.
+/// The element type for comparing a register of this type: packed halves are two elements.
 launch::ElementType elementOf(ptx::Type type);
 
-/// Values for a source register in `lanes` threads, one after the other, each as wide as the register (a predicate: a
-/// byte). Special values of the type (zeros, infinities, limits) are mixed with random ones; where the manual leaves an
-/// operand's value undefined for the instruction (a divisor of 0), it is avoided. The same for the same seed.
+/// Values for a source register in `lanes` threads, in sequence, each with the width of the register (a predicate: a
+/// byte). Special values of the type (zeros, infinities, limits) are mixed with random ones. Values with undefined
+/// results according to the manual (a divisor of 0) are avoided. Deterministic for a seed.
 std::vector<std::byte> sourceValues(const Statement& statement, const Use& use, unsigned lanes, std::uint64_t seed);
 
-/// What memory holds before the statement runs; floats whose sums are exact where an instruction adds to it.
+/// The memory before the statement; floats with exact sums if the instruction adds to it.
 std::vector<std::byte> memoryValues(const Statement& statement, std::size_t bytes, std::uint64_t seed);
 
-/// Values for a reduction of elements of a type: special ones among random ones.
+/// Values for a reduction of elements of a type: special and random ones.
 std::vector<std::byte> reducedValues(ptx::Type type, std::size_t bytes, std::uint64_t seed);
 
-/// Elements of a matrix that is multiplied, packed: of floating-point types such that sums of products are exact, of
-/// integers any, sums near their limits among them.
+/// Packed elements of a matrix that is multiplied: floating-point elements with exact sums of products, or any
+/// integers, including some with sums near the limits.
 std::vector<std::byte> matrixValues(ptx::Type type, std::size_t bytes, std::uint64_t seed);
 
-/// How many values the selector of a sparse product may have.
+/// The number of selector values of a sparse product.
 unsigned sparseSelectors(const ptx::Form& form);
 
 /// The type of the values that an instruction reads, changes and writes in memory.

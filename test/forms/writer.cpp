@@ -15,14 +15,14 @@ using ptx::Type;
 
 namespace {
 
-/// The results of approximate instructions may differ; the manual states larger bounds for all of these.
+/// The tolerance for approximate instructions. The manual states larger bounds for all of these.
 launch::Tolerance toleranceOf(const ptx::Form& form, Type type) {
   const bool isApproximate =
       form.rounding() == Mod::Approx || form.rounding() == Mod::Full || form.op == Op::Tanh || form.op == Op::Ex2;
   if (!isApproximate) return {};
   const bool isHalf = elementOf(type) == ElementType::F16 || elementOf(type) == ElementType::BF16;
   if (isHalf) return {0x1p-9, 0x1p-6};
-  // Quotients by numbers above 2^126 may be flushed to zero.
+  // Quotients with divisors above 2^126 may be flushed to zero.
   return form.op == Op::Sin || form.op == Op::Cos ? launch::Tolerance{0x1p-20, 0}
                                                   : launch::Tolerance{0x1p-126, 0x1p-10};
 }
@@ -169,7 +169,7 @@ void KernelWriter::sources(const std::function<std::vector<std::byte>(unsigned)>
 void KernelWriter::see(const Use& use) {
   const bool isPredicate = use.type == Type::Pred, isWide = use.name[1] == 'q';
   const Access access = isPredicate ? Access{"b32", "b32", 4} : accessOf(use);
-  // tf32 lies in untyped registers.
+  // tf32 is in untyped registers.
   const Type type = form().type() == Type::TF32 ? Type::TF32 : use.type;
   buffer(fmt::format("out{}", results_++), isPredicate ? ElementType::U32 : elementOf(type), {},
          isWide ? 16 : access.bytes, toleranceOf(form(), use.type));
@@ -240,7 +240,7 @@ Kernel KernelWriter::finish() {
   launch_.grid = {grid, 1, 1};
   launch_.block = {block, 1, 1};
   put("L1:\n");
-  // A block stays while the other one may reach for its memory.
+  // A block must not exit while the other one may access its memory.
   if (runsInClusters()) meet();
   Kernel kernel;
   kernel.text = header() + body_ + "  ret;\n}\n";

@@ -11,15 +11,15 @@
 
 namespace orias::forms {
 
-/// A kernel in the making: its text and the buffers that it gets belong together. What is written goes to the end of
-/// the kernel; registers that it may use are %at, %x (64 bits), %w, %index, %lane, %carry (32), %flag (16), %half (64)
-/// and %ok (predicates). A lane's number in its block is in %lane, that in the grid in %index.
+/// A kernel under construction: its text and its buffers. Text is appended to the end of the kernel. It may use the
+/// registers %at, %x (64 bits), %w, %index, %lane, %carry (32), %flag (16), %half (64) and %ok (predicates). %lane is
+/// the lane's number in its block, %index that in the grid.
 class KernelWriter {
  public:
   KernelWriter(const Statement& statement, std::string_view arch, std::uint64_t seed)
       : statement_(statement), arch_(arch), seed_(seed) {
     if (form().get(ptx::Slot::Space) == ptx::Mod::SharedCluster && uses(Role::Address) != 0) runInClusters();
-    // What reaches for the memory of a cluster without naming it faults in a cluster of one block.
+    // Implicit accesses to the memory of a cluster fault in a cluster of one block.
     if (form().get(ptx::Slot::Completion) != ptx::Mod::None &&
         (form().op == ptx::Op::StAsync || form().op == ptx::Op::RedAsync))
       runInClusters();
@@ -29,11 +29,11 @@ class KernelWriter {
   const ptx::Form& form() const { return statement_.form; }
   std::uint64_t seed() const { return seed_; }
 
-  /// The two blocks are a cluster, and the addresses that the statement writes to or hears by are those of the other
-  /// block: what a block sees, the other one has done. So it is with all statements on `.shared::cluster`.
+  /// The two blocks are a cluster. The destination and barrier addresses of the statement are those of the other block,
+  /// so a block shows the effects of the other one. This applies to all statements on `.shared::cluster`.
   void runInClusters() { launch_.cluster = launch::Dim3{2, 1, 1}; }
   bool runsInClusters() const { return launch_.cluster.has_value(); }
-  /// Both blocks have come here.
+  /// Synchronizes both blocks.
   void meet() { put("  barrier.cluster.arrive;\n  barrier.cluster.wait;\n"); }
   /// The rank of the other block.
   void putOther(std::string_view reg) { put("  mov.b32 {0}, %cluster_ctarank;\n  xor.b32 {0}, {0}, 1;\n", reg); }
@@ -42,35 +42,35 @@ class KernelWriter {
   unsigned lanes() const { return block * grid; }
 
   // --- text
-  /// Lines of PTX. Braces of the PTX are written twice.
+  /// Adds lines of PTX, with doubled braces.
   template <typename... Args> void put(fmt::format_string<Args...> text, Args&&... args) {
     body_ += fmt::format(text, std::forward<Args>(args)...);
   }
   void putStatement();
-  /// In front of the kernel, and at its start.
+  /// Adds text before the kernel, and at its start.
   void outside(std::string_view text) { outside_ += text; }
   void declare(std::string_view text) { declarations_ += text; }
   void shared(std::string_view name, unsigned bytes, unsigned align = 128);
 
   // --- buffers
-  /// A new buffer, and code that puts the address of the lane's part of it into %at. No content: zeros.
+  /// Adds a buffer, and code that computes the address of the lane's part of it in %at. Without contents it has zeros.
   void buffer(std::string name, launch::ElementType type, std::vector<std::byte> initial, unsigned laneBytes,
               launch::Tolerance tolerance = {});
-  /// A new buffer of which all lanes get the start in `reg`.
+  /// Adds a buffer, with its start in `reg` for all lanes.
   void wholeBuffer(std::string_view reg, std::string name, std::vector<std::byte> initial,
                    launch::ElementType type = launch::ElementType::U32);
-  /// A parameter of 64 bits, the same for all, which goes to `reg`.
+  /// Adds a uniform 64-bit parameter, loaded to `reg`.
   void parameter(std::string_view reg, std::string_view name, std::uint64_t value);
-  /// The launch as it is so far, for objects that the host makes.
+  /// The current launch, for objects that the host creates.
   launch::Launch& launch() { return launch_; }
 
   // --- the statement's operands
   /// The `k`-th register of that role.
   const Use& use(Role role, unsigned k) const;
   unsigned uses(Role role) const;
-  /// Loads the values of the sources; of those that are called so, `value(lane)` is the value.
+  /// Loads the values of the sources. Sources from setSource() have the value `value(lane)`.
   void sources() { sources({}); }
-  /// The same, with all the values of source number so-and-so.
+  /// Loads the sources with `values(number)` for source `number`.
   void sources(const std::function<std::vector<std::byte>(unsigned)>& values);
   void setSource(std::string_view operand, std::function<std::uint64_t(unsigned)> value);
   void setSource(std::string_view operand, std::uint64_t value) {
@@ -78,19 +78,19 @@ class KernelWriter {
   }
   /// Writes the results to buffers.
   void results();
-  /// Puts the address of the lane's `laneBytes` bytes of a variable in shared memory into the `k`-th address register,
-  /// as the operand wants it: 32 bits or generic. `within`: bytes in front. In clusters it is the other block's, unless
-  /// `isOwn`.
+  /// Sets the `k`-th address register to the address of the lane's `laneBytes` bytes of a variable in shared memory, as
+  /// a 32-bit or generic address, according to the operand. `within`: an offset in bytes. In clusters it is an address
+  /// in the other block, unless `isOwn`.
   void placeShared(unsigned k, std::string_view variable, unsigned laneBytes, unsigned within = 0, bool isOwn = false);
 
-  // --- what is seen
-  /// A register or a predicate goes to a buffer of its own.
+  // --- results
+  /// Stores a register or a predicate to a new buffer.
   void see(std::string_view reg, unsigned bits = 32);
   void seePredicate(std::string_view reg);
   void see(const Use& use);
-  /// The lane's bytes of a variable in shared memory go to a buffer of their own; a multiple of 4.
+  /// Stores the lane's bytes of a variable in shared memory, a multiple of 4, to a new buffer.
   void seeShared(std::string_view variable, unsigned laneBytes, launch::ElementType type = launch::ElementType::U32);
-  /// The lane's part of shared memory is filled from a new buffer.
+  /// Fills the lane's part of shared memory from a new buffer.
   void fillShared(std::string_view variable, std::string name, std::vector<std::byte> values, unsigned laneBytes);
 
   Kernel finish();
@@ -102,7 +102,7 @@ class KernelWriter {
   };
   std::string header() const;
   void source(const Use& use, unsigned number, std::vector<std::byte> values);
-  /// A policy for caches: bits that createpolicy did not make may be an illegal instruction on a GPU.
+  /// A cache policy: bits that are not from createpolicy may be an illegal instruction on a GPU.
   void policySource(const Use& use, unsigned number);
   std::vector<std::byte> valuesOf(const Use& use, unsigned number) const;
   void addBuffer(std::string name, launch::ElementType type, std::vector<std::byte> initial, std::uint64_t bytes,

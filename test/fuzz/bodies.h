@@ -6,17 +6,17 @@
 
 namespace orias::fuzz {
 
-/// Takes any bytes. What the code under test may answer (diagnostics, orias::Error) is taken; anything else that it
-/// throws, and a promise that it breaks, leaves the body as an exception.
+/// Accepts any bytes. Expected errors of the code under test (diagnostics, orias::Error) are ignored. Other exceptions
+/// and violated invariants leave the body as an exception.
 using Body = void (*)(std::span<const std::uint8_t> input);
 
 /// The PTX parser, then the checks.
 void fuzzPtx(std::span<const std::uint8_t> input);
-/// The parser of Ori text, then the verifier; what parses, prints to text that parses and prints the same.
+/// The parser of Ori text, then the verifier. Parsed modules must print to text that parses and prints the same.
 void fuzzOri(std::span<const std::uint8_t> input);
-/// The cubin reader; then listing and hazard checker on the code of what could be read.
+/// The cubin reader, then the listing and the hazard checker on the code of readable cubins.
 void fuzzCubin(std::span<const std::uint8_t> input);
-/// Words, 16 bytes each: what decodes, encodes to the same word; what prints, parses to that word again.
+/// Words of 16 bytes each: decoded instructions must encode to the same word, and their text must parse to it.
 void fuzzWords(std::span<const std::uint8_t> input);
 
 struct NamedBody {

@@ -1,5 +1,5 @@
-// The bodies of the fuzzers on seeds made from the examples, on seeded mutations of them, on the corpus that fuzzing
-// left, and on every input that once made one of them fail.
+// Runs the bodies of the fuzzers on seeds from the examples, on random mutations of them, on the corpus of earlier
+// fuzzing, and on every input that made one of them fail.
 
 #include "encoder/cubin/cubin.h"
 #include "orias/orias.h"
@@ -42,7 +42,7 @@ struct Seeds {
   std::vector<Sample> ptx, ori, cubin, words;
 };
 
-/// The examples, as they are, as Ori before the first phase, as cubins, and as words.
+/// The examples as PTX, as Ori before the first phase, as cubins, and as words.
 const Seeds& seeds() {
   static const Seeds made = [] {
     Seeds all;
@@ -74,7 +74,7 @@ const std::vector<Sample>& seedsOf(std::string_view body) {
   return seeds().words;
 }
 
-/// Runs a body; an input that makes it fail is written out, so that it can become a regression.
+/// Runs a body. Writes an input that makes it fail to a file, so that it can become a regression test.
 void run(const NamedBody& body, const Sample& input, std::string_view what) {
   try {
     body.run(input);
@@ -86,7 +86,7 @@ void run(const NamedBody& body, const Sample& input, std::string_view what) {
   }
 }
 
-/// How many mutations to try: ORIAS_FUZZ_ROUNDS, or few enough for a unit test.
+/// The number of mutations: ORIAS_FUZZ_ROUNDS, or a default for a unit test.
 unsigned rounds() {
   const char* text = std::getenv("ORIAS_FUZZ_ROUNDS");
   return text ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : 300;

@@ -1,7 +1,7 @@
-// c_api_threads CALLS [THREADS [FILE.ptx...]]: calls of the C interface from several threads at the same time, a half
-// of them with PTX that is malformed at random. Each file must give the same cubin each time, in each thread, and no
-// call may end with an internal fault. Run it under a thread sanitizer (README.md). SIGINT ends the run early. Exit
-// status 1: something was different.
+// c_api_threads CALLS [THREADS [FILE.ptx...]]: calls the C interface from several threads at the same time, half of the
+// calls with randomly malformed PTX. Each file must always give the same cubin, in each thread, and no call may end
+// with an internal error. Run it under a thread sanitizer (README.md). SIGINT ends the run early. Exit status 1: a
+// difference.
 #include "test/fuzz/mutate.h"
 #include "tools/c_api/orias_c.h"
 
@@ -22,7 +22,7 @@ namespace {
 using orias::fuzz::Sample;
 using Result = std::unique_ptr<orias_result, decltype(&orias_result_free)>;
 
-std::atomic<bool> isInterrupted{false}; ///< by SIGINT
+std::atomic<bool> isInterrupted{false}; ///< set by SIGINT
 
 struct Outcome {
   orias_status status;

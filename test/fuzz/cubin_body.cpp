@@ -19,7 +19,7 @@ void fuzzCubin(std::span<const std::uint8_t> input) {
       hazard::check(encoder::wordsOf(function), target);
     }
   } catch (const Error&) {
-    // The file is damaged, and the reader said so.
+    // The file is damaged, and the reader reported it.
   }
 }
 

@@ -1,4 +1,4 @@
-// The entry point that libFuzzer calls; ORIAS_FUZZ_BODY is one of bodies.h.
+// The entry point of libFuzzer; ORIAS_FUZZ_BODY is a function of bodies.h.
 #include "test/fuzz/bodies.h"
 
 #include <cstddef>

@@ -10,7 +10,7 @@ namespace orias::fuzz {
 
 using Sample = std::vector<std::uint8_t>;
 
-/// A few random changes: bytes and bits changed, pieces removed, doubled, or taken from another seed.
+/// Applies a few random changes: changes bytes and bits, and removes, duplicates or copies parts from another seed.
 inline Sample mutate(std::span<const Sample> seeds, std::mt19937_64& random) {
   const auto below = [&](std::size_t limit) { return static_cast<std::size_t>(random() % limit); };
   Sample input = seeds[below(seeds.size())];

@@ -15,7 +15,7 @@ void fuzzOri(std::span<const std::uint8_t> input) {
   bool isSound = true;
   for (const auto& function : module->functions)
     isSound = isSound && !ori::hasErrors(ori::verify(*function, {.undefinedUses = true}));
-  if (!isSound) return; // the printer promises nothing for broken IR
+  if (!isSound) return; // the printer has no guarantees for broken IR
 
   const std::string printed = ori::print(*module);
   Diagnostics again("printed.ori", printed);

@@ -20,7 +20,7 @@ void roundTrip(const isa::Word& word) {
 
   isa::ParseResult parsed = isa::parse(text);
   ORIAS_CHECK(parsed, text + ": " + parsed.error);
-  // The text does not tell the scheduling fields; nor, when two words print the same, which of them it was.
+  // The text does not contain the scheduling fields. Also, two words may have the same text.
   ORIAS_CHECK(isa::print(parsed.inst) == text, text + " became " + isa::print(parsed.inst));
   parsed.inst.control = inst->control;
   ORIAS_CHECK(isa::encode(parsed.inst), text);
