@@ -343,7 +343,7 @@ void ModuleBuilder::abandon(std::size_t rule) {
     const StatementMark mark = openStatements_.back();
     openStatements_.pop_back();
     depth = mark.depth;
-    // An instruction whose end is wrong; the statements of a block that lacks its end stay.
+    // Removes an instruction with a syntax error at its end. If a block lacks its end, its statements are kept.
     if (scopes_.depth() == depth && fn_->instructions.size() == mark.instructions + 1) {
       fn_->instructions.resize(mark.instructions);
       fn_->statements.resize(mark.statements);
@@ -353,7 +353,7 @@ void ModuleBuilder::abandon(std::size_t rule) {
   } else {
     openStatements_.clear();
     headerOpen_ = false;
-    pending_.clear(); // the labels that they wait for may be in the part that is skipped
+    pending_.clear(); // the labels that they wait for may be in the skipped part
   }
   while (scopes_.depth() > depth)
     leaveScope();
@@ -424,7 +424,7 @@ void ModuleBuilder::exitTargetName(P::TargetNameContext* c) {
   } else if (word == "map_f64_to_f32") {
     target.mapF64ToF32 = true;
   } else if (word.starts_with("sm_")) {
-    // Of several the last counts; check_decls.cpp knows which exist.
+    // The last of several counts. check_decls.cpp checks which ones exist.
     std::string_view digits = word.substr(3);
     Arch arch;
     if (!digits.empty() && (digits.back() == 'a' || digits.back() == 'f')) {

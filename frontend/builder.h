@@ -15,11 +15,8 @@
 namespace orias::ptx {
 
 /// Fills a Module from the parser's events. The text is read once: names are resolved at their use, except labels,
-/// which may follow later. One method per grammar rule that matters, `exitRule` dispatches; what a rule has read lies
-/// in the fields until the rule around it takes it over.
-///
-/// builder.cpp: dispatch, module directives, debug data. builder_decl.cpp: functions, parameters, variables.
-/// builder_code.cpp: statements and operands.
+/// which may follow later. There is one method per relevant grammar rule; `exitRule` dispatches. The result of a rule
+/// is kept in the fields until the enclosing rule uses it.
 class ModuleBuilder final : public ParseEvents {
  public:
   ModuleBuilder(Module& module, TokenWindow& window, Diagnostics& diags);
@@ -31,7 +28,7 @@ class ModuleBuilder final : public ParseEvents {
   void initializerNumber(const PtxToken& token) override;
 
  private:
-  // What a declaration has said so far.
+  // The parts of a declaration read so far.
   struct Declaration {
     Linkage linkage = Linkage::None;
     StateSpace space = StateSpace::None;
@@ -53,7 +50,7 @@ class ModuleBuilder final : public ParseEvents {
     std::uint64_t familyCount = 0;
     std::vector<std::uint64_t> dims;
     VariableId created = VariableId::None;
-    bool done = false; ///< the declarator is in the module, or was wrong
+    bool done = false; ///< the declarator is in the module, or had an error
   };
   /// The state at the start of a statement, which an error restores.
   struct StatementMark {
@@ -77,7 +74,7 @@ class ModuleBuilder final : public ParseEvents {
   NameId name(antlr4::Token* token) { return module_.names.intern(text(token)); }
   std::string quoted(NameId name) const;
   std::uint64_t integer(antlr4::Token* token);
-  /// Like integer, with an error if it is more than `most`.
+  /// Like integer, with an error if the value is above `most`.
   std::uint32_t smallInteger(antlr4::Token* token, std::uint32_t most = 0x7fffffff);
   void error(SourceLoc loc, std::string message, std::string hint = {}) {
     diags_.error(loc, std::move(message), std::move(hint));
@@ -115,7 +112,7 @@ class ModuleBuilder final : public ParseEvents {
   void exitAttributeItem(PtxParser::AttributeItemContext* c);
   void beginDeclarator(PtxParser::DeclaratorNameContext* c);
   void exitArrayDimension(SourceLoc loc);
-  /// Puts the declarator that was read into the module, once.
+  /// Adds the current declarator to the module, once.
   void finishDeclarator();
   void declareRegister();
   void declareForKernels();
@@ -145,27 +142,26 @@ class ModuleBuilder final : public ParseEvents {
   void exitAddressBase();
   void exitVector(PtxParser::VectorOperandContext* c);
   void openGroup() { groups_.push_back(operands_.size()); }
-  /// Replaces the operands since openGroup by one.
+  /// Replaces the operands since openGroup by a single one.
   void closeGroup(OperandKind kind);
   /// The opcode of the current instruction, without modifiers.
   std::string_view opcodeBase() const { return std::string_view(opcodeText_).substr(0, opcodeText_.find('.')); }
-  /// Adds an operand; a register or special register that is a vector becomes the group of its components, except as an
+  /// Adds an operand. A register or special register that is a vector becomes the group of its components, except as an
   /// argument of a call.
   void pushOperand(const Operand& operand);
-  /// The register of `r+4` as a value: ptxas adds the constant first, though the manual knows no such
-  /// operand.
+  /// The register of `r+4` as a value: like ptxas, adds the constant first, although the manual has no such operand.
   Operand registerPlus(RegisterId base, std::int64_t value, SourceLoc where);
   RegisterId elementAddress(VariableId array, RegisterId at, std::int64_t offset, std::uint64_t size);
   RegisterId computed(Type type, std::string_view name, std::string_view text, std::vector<Operand> sources);
   Operand constantOperand();
-  /// What a name without suffix means. An unknown name is an error, or a label to come if `mayBeLabel`; then it is
-  /// entered in the list of pending names by finishInstruction.
+  /// The meaning of a name without suffix. An unknown name is an error, or a forward label if `mayBeLabel`;
+  /// finishInstruction then adds it to the list of pending names.
   Operand resolve(NameId name, SourceLoc loc, bool mayBeLabel);
   Operand resolveDotted(std::string_view text, SourceLoc loc);
   Operand withComponent(Operand operand, std::string_view component, SourceLoc loc);
-  /// The register that a name means, or an error.
+  /// The register with this name, or an error.
   RegisterId resolveRegister(NameId name, SourceLoc loc);
-  /// Second of a pair; None for `_`.
+  /// The second register of a pair; None for `_`.
   RegisterId pairRegister(antlr4::Token* token);
   void removeWrongInstructions();
   void undeclared(NameId name, SourceLoc loc);
@@ -181,14 +177,14 @@ class ModuleBuilder final : public ParseEvents {
   ConstantEvaluator constants_;
   InitializerBuilder init_;
 
-  // The function that is open.
+  // The current function.
   FunctionId fnId_ = FunctionId::None;
   Function* fn_ = nullptr;
   std::vector<std::uint32_t> scopeNumbers_;
   std::vector<StatementMark> openStatements_;
   std::vector<Pending> pending_;
   std::vector<Declaration> forKernels_; ///< registers and .local variables of the module, before .version 3.0
-  std::vector<Register> families_;      ///< what the members of a family are, by Family::declaration
+  std::vector<Register> families_;      ///< the members of each family, by Family::declaration
   DebugLocId debugLoc_ = DebugLocId::None;
 
   // Of a header or a prototype.

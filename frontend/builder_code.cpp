@@ -49,7 +49,7 @@ void ModuleBuilder::leaveScope() {
   scopeNumbers_.pop_back();
 }
 
-/// Labels of the scope that ends meet the names that wait for them; the rest waits for the enclosing scope.
+/// Resolves the pending names that are labels of the ending scope. The others wait for the enclosing scope.
 void ModuleBuilder::resolvePending() {
   const unsigned depth = scopes_.depth();
   std::size_t first = pending_.size();
@@ -63,7 +63,7 @@ void ModuleBuilder::resolvePending() {
     switch (symbol.kind) {
     case SymbolKind::Label: resolved = Operand::label(LabelId(symbol.id)); break;
     default:
-      // Prototypes and lists of targets are declared before their use.
+      // Prototypes and lists of targets must be declared before their use.
       if (depth == 1) {
         undeclared(p.name, p.loc);
         if (p.instruction != kNoId) fn_->instructions[p.instruction].opcode = OpcodeId::None;
@@ -84,7 +84,7 @@ void ModuleBuilder::resolvePending() {
   pending_.resize(kept);
 }
 
-/// Takes the instructions without opcode out again: their names turned out to be undeclared.
+/// Removes the instructions without opcode: their names turned out to be undeclared.
 void ModuleBuilder::removeWrongInstructions() {
   std::vector<Instruction> instructions;
   std::vector<Statement> statements;
@@ -290,7 +290,7 @@ Operand ModuleBuilder::withComponent(Operand operand, std::string_view word, Sou
       return fail(fmt::format("{} has {} components", quoted(reg.name), reg.vectorSize));
     return Operand::reg(operand.registerId(), *component);
   }
-  // `.b0`, `.h1`, and of SIMD video instructions `.b3210`, `.h10`.
+  // `.b0`, `.h1`, and in SIMD video instructions `.b3210`, `.h10`.
   if (word.size() >= 2 && (word[0] == 'b' || word[0] == 'h') && reg.vectorSize == 1) {
     const bool bytes = word[0] == 'b';
     const std::string_view digits = word.substr(1);
@@ -336,7 +336,7 @@ void ModuleBuilder::exitNameOperand(P::NameOperandContext* c) {
     return;
   }
   const bool isPlain = !hasValue && !isIndexed;
-  // Inside of braces no label can stand.
+  // Labels are not allowed in braces.
   const bool mayBeLabel = isPlain && groups_.empty();
   Operand operand = resolve(id, where, mayBeLabel);
   if (operand.is(OperandKind::Label) && operand.labelId() == LabelId::None)
@@ -350,10 +350,10 @@ void ModuleBuilder::exitNameOperand(P::NameOperandContext* c) {
             "the address in a register is written [r+4]");
       wrong_ = true;
     } else if (isIndexed) {
-      // `a[3]` is the element itself to an instruction that accesses memory and its address to one that computes.
+      // `a[3]` is the element itself in an instruction that accesses memory, and its address in one that computes.
       const std::string_view op = opcodeBase();
       const bool isComputed = op == "mov" || op == "cvta";
-      const std::uint64_t size = bitWidth(module_.variable(operand.variableId()).type) / 8; // of vectors, a part
+      const std::uint64_t size = bitWidth(module_.variable(operand.variableId()).type) / 8; // for vectors, a component
       if (addressName_ != NameId::None) {
         const RegisterId at =
             elementAddress(operand.variableId(), resolveRegister(addressName_, addressLoc_), offset, size);
@@ -405,7 +405,7 @@ Operand ModuleBuilder::registerPlus(RegisterId base, std::int64_t value, SourceL
                                {Operand::reg(base), Operand::integer(static_cast<std::uint64_t>(value), false)}));
 }
 
-/// The address of `array[index+offset]`: all but the last sum is in 32 bits.
+/// The address of `array[index+offset]`. All but the last addition are in 32 bits.
 RegisterId ModuleBuilder::elementAddress(VariableId array, RegisterId at, std::int64_t offset, std::uint64_t size) {
   if (at == RegisterId::None) return at;
   const Register reg = fn_->registers[index(at)];
@@ -441,7 +441,7 @@ RegisterId ModuleBuilder::elementAddress(VariableId array, RegisterId at, std::i
   return computed(type, name, isWide ? "add.u64" : "add.u32", {Operand::reg(first), Operand::reg(element)});
 }
 
-/// A new register that an instruction before the present one sets.
+/// A new register with its definition inserted before the current instruction.
 RegisterId ModuleBuilder::computed(Type type, std::string_view name, std::string_view text,
                                    std::vector<Operand> sources) {
   Register reg;

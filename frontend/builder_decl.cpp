@@ -39,7 +39,7 @@ void ModuleBuilder::exitAlignment(P::AlignmentContext* c) {
     error(loc(c->value), "an alignment is a power of two");
     align = 1;
   }
-  // `.ptr .align N` speaks of what the pointer points to.
+  // `.ptr .align N` is the alignment of the pointee.
   (decl_.isPointer ? decl_.pointerAlign : decl_.align) = align;
 }
 
@@ -99,9 +99,9 @@ void ModuleBuilder::exitArrayDimension(SourceLoc where) {
     error(where, fmt::format("an array has at most {} dimensions", kMaxDimensions));
 }
 
-/// Checks what holds for variables and parameters alike, and counts the elements.
+/// Checks the properties common to variables and parameters, and counts the elements.
 bool ModuleBuilder::checkShape(const Declaration& d, std::uint64_t& elements) {
-  if (d.type == Type::None) return false; // was reported
+  if (d.type == Type::None) return false; // already reported
   const auto fail = [&](std::string message, std::string hint = {}) {
     error(d.nameLoc, std::move(message), std::move(hint));
     return false;
@@ -162,7 +162,7 @@ void ModuleBuilder::declareRegister() {
   if (decl_.isFamily) {
     if (decl_.familyCount > kMaxRegisterFamily)
       return error(decl_.nameLoc, fmt::format("a family has at most {} registers", kMaxRegisterFamily));
-    // Members copy this when they are used first.
+    // Members copy this at their first use.
     families_.push_back({NameId::None, decl_.nameLoc, decl_.type, static_cast<std::uint8_t>(decl_.vectorSize)});
     const auto declaration = static_cast<std::uint32_t>(families_.size() - 1);
     if (Symbol before = scopes_.declareFamily(decl_.name, {decl_.familyCount, declaration, decl_.nameLoc}))
@@ -176,7 +176,7 @@ void ModuleBuilder::declareRegister() {
 
 /// A register or .local variable at module scope.
 void ModuleBuilder::declareForKernels() {
-  // ptxas takes these up to this version, without the ABI.
+  // ptxas accepts these up to this version, without the ABI.
   if (module_.version >= Version{3, 0})
     return error(decl_.nameLoc, decl_.space == StateSpace::Reg
                                     ? "a register can only be declared in a function"
@@ -185,7 +185,7 @@ void ModuleBuilder::declareForKernels() {
   if (checkShape(decl_, elements)) forKernels_.push_back(decl_);
 }
 
-/// Each kernel has its own. Functions would share those of their callers.
+/// Each kernel has its own copies. Functions would share those of their callers.
 void ModuleBuilder::declareInKernel() {
   if (!fn_->isEntry) return;
   const Declaration open = decl_;
@@ -270,7 +270,7 @@ void ModuleBuilder::declareVariable() {
   if (inFunction()) addStatement(StatementKind::Variable, index(id));
 }
 
-/// A variable of the module may be declared again if one of the declarations is `.extern`.
+/// A variable of the module may be redeclared if one of the declarations is `.extern`.
 void ModuleBuilder::mergeVariable(VariableId old, const Variable& again) {
   Variable& v = module_.variables[index(old)];
   if (v.linkage != Linkage::Extern && again.linkage != Linkage::Extern)
@@ -279,7 +279,7 @@ void ModuleBuilder::mergeVariable(VariableId old, const Variable& again) {
   if (v.space != again.space || v.type != again.type || v.vectorSize != again.vectorSize || !sameSize)
     return error(again.loc, fmt::format("{} was declared differently before", quoted(again.name)),
                  fmt::format("the first declaration is in line {}", v.loc.line));
-  if (v.linkage != Linkage::Extern) return; // the definition stands
+  if (v.linkage != Linkage::Extern) return; // the definition is kept
   if (again.linkage == Linkage::None)
     return error(again.loc,
                  fmt::format("{} is .extern before, but this definition is not visible outside", quoted(again.name)),
@@ -441,11 +441,11 @@ bool ModuleBuilder::sameSignature(const Function& f) const {
   return same(f.params, params_) && same(f.returns, returns_);
 }
 
-/// What is wrong with declaring a function again as the header says, or null.
+/// The conflict between the header and an earlier declaration of the function, or null.
 const char* ModuleBuilder::clashWith(const Function& f) const {
   if (f.hasBody) return "is redeclared after its definition";
   if (f.isEntry != isEntry_) return "was declared before, as the other one of .entry and .func";
-  // A later declaration may leave the linkage out; else it is the same.
+  // A later declaration may omit the linkage; otherwise it must be the same.
   if (decl_.linkage != f.linkage && (decl_.linkage != Linkage::None || f.linkage == Linkage::Extern))
     return "was declared with another linkage before";
   return sameSignature(f) ? nullptr : "was declared with other parameters before";
@@ -516,7 +516,7 @@ void ModuleBuilder::exitDirective(antlr4::Token* directive) {
   case P::MINNCTAPERSM: return positive(performance_.minnctapersm);
   case P::MAXNCTAPERSM: return positive(performance_.maxnctapersm);
   case P::MAXNREG: return positive(performance_.maxnreg);
-  case P::MAXCLUSTERRANK: performance_.maxclusterrank = numbers_.front(); return; // 0 says nothing
+  case P::MAXCLUSTERRANK: performance_.maxclusterrank = numbers_.front(); return; // 0 means none
   case P::EXPLICITCLUSTER: performance_.explicitcluster = true; return;
   case P::BLOCKSARECLUSTERS: performance_.blocksareclusters = true; return;
   case P::ABI_PRESERVE: abiPreserve_ = static_cast<std::int32_t>(numbers_.front()); return;
@@ -540,7 +540,7 @@ void ModuleBuilder::applyHeader() {
 void ModuleBuilder::enterBody() {
   applyHeader();
   if (headerFunction_ == FunctionId::None) {
-    // The body of a wrong header is read for its errors, into a function that no name leads to.
+    // The body of a function with an invalid header is still checked, in a function without a name.
     Function nameless;
     nameless.name = headerName_;
     nameless.loc = headerLoc_;

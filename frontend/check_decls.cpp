@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string>
 
-// Versions, targets and limits as ptxas 13.0 applies them (tried), and as the manual's "PTX ISA Notes" have them.
+// Versions, targets and limits as in ptxas 13.0 (tested), and in the manual's "PTX ISA Notes".
 
 namespace orias::ptx {
 
@@ -41,7 +41,7 @@ constexpr TargetInfo kTargets[] = {
 constexpr std::uint64_t kOldParameterBytes = 4352;
 constexpr std::uint64_t kParameterBytes = 32764;
 constexpr unsigned kParameterBytesSm = 70;
-/// ptxas takes no more for sm_90.
+/// ptxas' limit for sm_90.
 constexpr std::int32_t kMostPreserved = 255;
 constexpr std::int32_t kMostPreservedControl = 13;
 
@@ -102,7 +102,7 @@ class Checker {
       error(module_.target.loc, fmt::format("there is no target {}", archName(target)));
       return false;
     }
-    // As in ptxas, a file without functions may name a target that its version does not know.
+    // As in ptxas, a file without functions may have a target that its version does not know.
     if (!module_.functions.empty() && module_.version < since)
       error(module_.target.loc,
             fmt::format("{} needs .version {}.{} or later", archName(target), since.major, since.minor));
@@ -113,7 +113,7 @@ class Checker {
     return true;
   }
 
-  /// Is the module's target good for the chip that is compiled for?
+  /// Checks whether code for the module's target runs on the chip of the compilation.
   void checkArch(Arch target) {
     const Arch arch = options_.arch;
     if (module_.addressSize == 32 && compiledFor(module_, options_).number >= 75)
@@ -121,7 +121,7 @@ class Checker {
             fmt::format("{} has no 32-bit addresses", archName(compiledFor(module_, options_))));
     if (arch.number == 0) return;
     bool fits = arch.number >= target.number;
-    // Architecture-specific code runs on that chip only, family-specific code on the later chips of the family.
+    // Architecture-specific code runs only on that chip, family-specific code also on later chips of the family.
     if (target.suffix == 'a') fits = arch == target;
     if (target.suffix == 'f') fits = fits && arch.number / 10 == target.number / 10;
     if (!fits)

@@ -13,7 +13,7 @@ namespace orias::ptx {
 
 namespace {
 
-/// Targets that share the features of the first, architecture-specific one.
+/// Targets with the features of the first, architecture-specific target.
 bool sameFamily(unsigned wanted, unsigned actual) {
   static constexpr unsigned kFamilies[][4] = {{100, 102, 103, 0}, {101, 110, 0, 0}, {120, 121, 0, 0}};
   if (wanted == actual) return true;
@@ -43,7 +43,7 @@ class InstructionChecker {
   }
 
  private:
-  /// What is wrong with an opcode in this module, whatever its operands.
+  /// The error of an opcode in this module, independent of its operands.
   struct OpcodeCheck {
     bool done = false;
     std::vector<std::string> problems;
@@ -92,7 +92,7 @@ class InstructionChecker {
     if (!problem.empty()) diags_.error(instruction.loc, std::move(problem));
   }
 
-  /// Walks the operands along a pattern. Operands that may be missing are skipped if that is the only way to fit.
+  /// Matches the operands with a pattern. Optional operands are skipped only if nothing else matches.
   static bool matches(const OperandPattern& pattern, const Form& form, std::span<const Operand> operands,
                       const OperandChecker& checker) {
     if (operands.size() > pattern.size()) return false;
@@ -130,7 +130,7 @@ class InstructionChecker {
       problems.push_back(fmt::format("Feature '{}' requires .target sm_{} or higher", what, since.sm));
   }
 
-  /// What these operands need beyond the opcode.
+  /// The requirements of these operands beyond those of the opcode.
   void checkPatternSince(const Instruction& instruction, const FormTable::Entry& entry, std::size_t pattern) {
     if (entry.patternSince.empty()) return;
     const Form& form = entry.form;
@@ -158,7 +158,7 @@ class InstructionChecker {
                                    target.number, suffix));
   }
 
-  /// Says why no pattern fits: by the one that goes furthest.
+  /// Reports why no pattern matches, using the pattern with the longest match.
   void explain(const Instruction& instruction, const FormTable::Entry& entry, std::span<const Operand> operands,
                const OperandChecker& checker) {
     const std::string_view name = opName(entry.form.op);

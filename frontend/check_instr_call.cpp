@@ -54,7 +54,7 @@ class CallChecker {
   }
 
  private:
-  /// The targets begin with an undeclared name, which the parser has reported.
+  /// The list of targets begins with an undeclared name, which the parser has reported.
   bool isUnresolved(const CallParts& parts) const {
     if (!parts.prototype || !parts.prototype->is(OperandKind::TargetList)) return false;
     const TargetList& list = module_.targetLists[index(parts.prototype->targetListId())];

@@ -12,7 +12,7 @@ bool isInteger(TypeClass kind) {
   return kind == TypeClass::Unsigned || kind == TypeClass::Signed;
 }
 
-/// How a type behaves as a register: packed values are bits of their width.
+/// The class of a type as a register: packed values are bits of their width.
 TypeClass registerClass(Type type) {
   switch (type) {
   case Type::F16x2:
@@ -22,7 +22,7 @@ TypeClass registerClass(Type type) {
   }
 }
 
-/// A constant's place: what the type says about it.
+/// Whether a constant of this type is a floating-point number.
 bool isFloat(Type type) {
   return typeClass(type) == TypeClass::Float;
 }
@@ -32,14 +32,14 @@ bool fail(std::string* why, std::string text) {
   return false;
 }
 
-/// Whether an instruction that accesses `wanted` may be given a variable of space `actual`. No space is the generic
-/// address, which constants and parameters do not have.
+/// Whether an instruction that accesses `wanted` may have a variable of space `actual`. None is the generic space,
+/// which does not include constants and parameters.
 bool spaceFits(StateSpace wanted, StateSpace actual) {
   if (wanted != StateSpace::None) return wanted == actual;
   return actual == StateSpace::Global || actual == StateSpace::Local || actual == StateSpace::Shared;
 }
 
-/// Does a sampler have the answer, where textures and samplers are apart?
+/// Whether this query requires a sampler in independent texture mode.
 bool isOfSampler(Mod query) {
   return query == Mod::AddrMode0 || query == Mod::AddrMode1 || query == Mod::AddrMode2 || query == Mod::FilterMode ||
          query == Mod::ForceUnnormalizedCoords;
@@ -49,7 +49,7 @@ bool isOpaque(Type type) {
   return typeClass(type) == TypeClass::Opaque;
 }
 
-/// Coordinates that a texture or tensor geometry needs; a vector of textures may be padded to four.
+/// The number of coordinates of a texture or tensor geometry. A vector for textures may be padded to four.
 unsigned coordinates(Mod geometry) {
   switch (geometry) {
   case Mod::Dim1d: return 1;
@@ -77,7 +77,7 @@ bool typeFits(Type want, Type have, bool relaxed) {
   if (relaxed ? haveBits < wantBits : haveBits != wantBits) return false;
   if (wantClass == TypeClass::Bits) return true;
   if (isInteger(wantClass)) return haveClass == TypeClass::Bits || isInteger(haveClass);
-  // A float: the same (handled above) or bits.
+  // A float: its own type (handled above) or bits.
   return haveClass == TypeClass::Bits;
 }
 
@@ -132,7 +132,7 @@ bool OperandChecker::value(const OperandSpec& spec, const Operand& operand, bool
     if (info.type == Type::Pred) return spec.fixedType == Type::Pred;
     const SpecialRegister special = operand.specialRegister();
     if (typeClass(spec.fixedType) == TypeClass::Float) return false;
-    // %tid and its like were of 16 bits once, %gridid of 16 and of 32.
+    // %tid and similar registers used to have 16 bits, %gridid 16 and then 32.
     const bool wasShort = special == SpecialRegister::Tid || special == SpecialRegister::Ntid ||
                           special == SpecialRegister::CtaId || special == SpecialRegister::NCtaId;
     const bool isGrid = special == SpecialRegister::GridId;
@@ -165,7 +165,7 @@ bool OperandChecker::registerValue(const OperandSpec& spec, const Operand& opera
 bool OperandChecker::vector(const OperandSpec& spec, const Operand& operand, std::string* why) const {
   const std::span<const Operand> parts = function_.parts(operand);
   if (spec.count == 0) {
-    // What can be a vector elsewhere (ld, st) may be a vector of one.
+    // Where a vector is possible (ld, st), a vector of one element is accepted.
     if (spec.countFrom != OperandSpec::Count::VectorSlot || parts.size() != 1)
       return fail(why, "a vector is not allowed here");
   } else if (spec.count != OperandSpec::kAnyCount && parts.size() != spec.count) {
@@ -186,7 +186,8 @@ bool OperandChecker::constant(const OperandSpec& spec, const Operand& operand, b
   if (operand.is(OperandKind::Float32)) return isSingle || isDouble || type == Type::B32;
   if (operand.is(OperandKind::Float64)) {
     if (inVector && operand.isDecimal() && type == Type::B64) return true;
-    // Among registers of 32 bits ptxas takes the low half of the double, which nobody can mean: only zero is clear.
+    // Among 32-bit registers ptxas takes the low half of the double, which is never the intention. Only zero is
+    // unambiguous.
     if (inVector && operand.isDecimal() && type == Type::B32)
       return operand.bits() == 0 ||
              fail(why, "of the decimal constants only 0.0 is allowed here; write 0f and its bits");
@@ -248,7 +249,7 @@ bool OperandChecker::address(const OperandSpec& spec, const Form& form, const Op
 bool OperandChecker::addressOfVariable(const OperandSpec& spec, const Form& form, const Operand& operand,
                                        std::string* why) const {
   const Variable& variable = module_.variable(operand.variableId());
-  // mov takes the address of anything, in its own space; the others name the space.
+  // mov takes the address of any variable, in its own space; other instructions specify the space.
   if (spec.want == Want::Value) {
     if (bitWidth(spec.fixedType) < 16 || isFloat(spec.fixedType) || spec.fixedType == Type::B128) return false;
     if (form.op == Op::Mov) return variable.space != StateSpace::Reg;

@@ -7,10 +7,10 @@
 
 namespace orias::ptx {
 
-/// Whether a register (or anything else) of type `have` is accepted as an operand of type `want`: the manual's
-/// "Operand Type Checking". `relaxed`: may be wider (ld, st, cvt). Observed of ptxas: bits go with everything of their
-/// width, integers with integers and bits, a float with its own type and bits; packed halves count as 32 bits; bf16
-/// takes bits only.
+/// Whether a register (or another operand) of type `have` is accepted as an operand of type `want`: the manual's
+/// "Operand Type Checking". `relaxed`: may be wider (ld, st, cvt). Observed in ptxas: bits match everything of their
+/// width, integers match integers and bits, a float matches its own type and bits; packed halves count as 32 bits; bf16
+/// matches bits only.
 bool typeFits(Type want, Type have, bool relaxed);
 
 /// Checks single operands of one function against the instruction table.
@@ -18,8 +18,8 @@ class OperandChecker {
  public:
   OperandChecker(const Module& module, const Function& function) : module_(module), function_(function) {}
 
-  /// True if the operand fits. Otherwise says why in `why`, if that is not null (nothing: "Arguments mismatch" says it
-  /// all).
+  /// True if the operand fits. Otherwise gives the reason in `why`, if that is not null (an empty reason: "Arguments
+  /// mismatch" is sufficient).
   bool fits(const OperandSpec& spec, const Form& form, const Operand& operand, std::string* why) const;
 
  private:
@@ -31,7 +31,7 @@ class OperandChecker {
   bool address(const OperandSpec& spec, const Form& form, const Operand& operand, std::string* why) const;
   bool addressOfVariable(const OperandSpec& spec, const Form& form, const Operand& operand, std::string* why) const;
   bool reference(const OperandSpec& spec, const Form& form, const Operand& operand, std::string* why) const;
-  /// A single texture, sampler or surface by name, or the handle of one.
+  /// A single texture, sampler or surface by name, or its handle.
   bool object(const Operand& operand, Type wanted, std::string* why) const;
   bool bracket(const OperandSpec& spec, const Form& form, const Operand& operand, std::string* why) const;
 

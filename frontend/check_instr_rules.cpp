@@ -8,12 +8,12 @@ namespace orias::ptx {
 
 namespace {
 
-/// The type of a vector's element as a register, None for constants and `_`.
+/// The register type of a vector's element, None for constants and `_`.
 Type elementType(const Function& function, const Operand& part) {
   return part.is(OperandKind::Register) ? function.registers[index(part.registerId())].type : Type::None;
 }
 
-/// Registers of the integer types go together, and bits with everything.
+/// Registers of the integer types can be mixed, and bits with all types.
 bool goTogether(Type a, Type b) {
   if (a == Type::None || b == Type::None || a == b) return true;
   const auto isWhole = [](Type type) {
@@ -22,7 +22,7 @@ bool goTogether(Type a, Type b) {
   return typeClass(a) == TypeClass::Bits || typeClass(b) == TypeClass::Bits || (isWhole(a) && isWhole(b));
 }
 
-/// The elements of a vector have one size, and neighbours are of the same kind.
+/// The elements of a vector have one size, and neighbors are of the same kind.
 std::string checkElements(const Function& function, const Operand& vector, const Form& form) {
   unsigned bits = 0;
   Type before = Type::None;
@@ -60,7 +60,7 @@ std::string checkVectorAccess(const Form& form) {
   return {};
 }
 
-/// cvt.sat between integers: only where some source value has no place in the destination.
+/// cvt.sat between integers: allowed only if some source values do not fit in the destination.
 std::string checkIntegerSaturation(const Form& form) {
   const TypeClass to = typeClass(form.type(0));
   const TypeClass from = typeClass(form.type(1));
@@ -74,7 +74,7 @@ std::string checkIntegerSaturation(const Form& form) {
 constexpr const char* kAddressTooNarrow =
     "A 32-bit address conflicts with .address_size 64: the 32-bit ABI is not supported";
 
-/// There is no 32-bit addressing of global memory: ptxas compiles none for sm_75 and higher, and its checks alone
+/// There is no 32-bit addressing of global memory. ptxas does not compile it for sm_75 and higher; its checks alone
 /// refuse it for a .target of sm_90 and higher.
 std::string checkAddressSize(const Module& module, Arch arch, const Function& function, const Form& form,
                              std::span<const Operand> operands) {
@@ -103,7 +103,7 @@ bool isIn(Op op, std::initializer_list<Op> ops) {
   return false;
 }
 
-/// A count of arrivals came with sm_90, but for what promises not to end the phase.
+/// Arrival counts require sm_90, except with .noComplete.
 std::string checkArrivals(const Module& module, const Form& form, std::span<const Operand> operands) {
   if (operands.size() <= 2 || form.has(Mod::NoComplete) || form.has(Mod::ExpectTx)) return {};
   if (module.target.arch.number >= 90) return {};
@@ -115,7 +115,7 @@ bool isZero(const Operand& operand) {
   return operand.is(OperandKind::Int) && operand.bits() == 0;
 }
 
-/// Constants that mean something only beside other operands, or on some chips.
+/// Constants that are valid only with certain other operands, or on some chips.
 std::string checkConstants(const Module& module, const Form& form, std::span<const Operand> operands) {
   const auto number = [&](std::size_t i) -> std::optional<std::int64_t> {
     if (i >= operands.size() || !operands[i].is(OperandKind::Int)) return std::nullopt;
@@ -132,7 +132,7 @@ std::string checkConstants(const Module& module, const Form& form, std::span<con
     if (!form.has(Mod::ExpectTx) && operands.size() > 2 && isZero(operands[2]))
       return fmt::format("Argument 2 of instruction '{}': a count is not 0", opName(form.op));
     return {};
-  case Op::CpAsync: { // how many bytes are read, the rest is zeros
+  case Op::CpAsync: { // number of bytes to read; the rest is zeros
     const auto copied = number(2), read = number(3);
     if (copied && read && (*read < 0 || *read > *copied))
       return fmt::format("Argument 3 of instruction 'cp.async': value '{}' out of range, expected to be in range "
@@ -236,7 +236,8 @@ std::string checkOperandRules(const Module& module, Arch arch, const Function& f
   if (std::string problem = checkVectors(function, form, operands); !problem.empty()) return problem;
   if (std::string problem = checkConstants(module, form, operands); !problem.empty()) return problem;
   if (isIn(form.op, {Op::MbarrierArrive, Op::MbarrierArriveDrop})) return checkArrivals(module, form, operands);
-  constexpr std::size_t kIgnored = 3; // behind two addresses and a size: how many bytes, or whether none
+  constexpr std::size_t kIgnored = 3; // after two addresses and a size: the number of bytes, or whether to ignore the
+                                      // source
   if (form.op == Op::CpAsync && operands.size() > kIgnored && module.version < Version{7, 5} &&
       elementType(function, operands[kIgnored]) == Type::Pred)
     return "Feature 'ignore-src on cp.async' requires PTX ISA .version 7.5 or later";

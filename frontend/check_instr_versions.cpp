@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-// Modifiers and types that came later than the instruction that has them. Versions: the PTX manual's notes of each
-// instruction, and what ptxas says of older files.
+// Modifiers and types that are newer than their instruction. Versions: the PTX manual's notes of each instruction, and
+// ptxas' messages for older files.
 
 namespace orias::ptx {
 
@@ -38,7 +38,7 @@ bool isWideSystemAccess(const Form& form) {
   return form.type() == Type::B128 && form.scope() == Mod::Sys;
 }
 
-/// Of f32 to halves, pairs of them and tf32.
+/// From f32 to halves, pairs of them and tf32.
 bool isFiniteConversion(const Form& form) {
   if (form.op != Op::Cvt || !form.has(Mod::Satfinite) || form.type(1) != Type::F32) return false;
   const Type to = form.type(0);

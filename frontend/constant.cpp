@@ -46,7 +46,7 @@ Constant floatValue(double value) {
 
 Constant ConstantEvaluator::fail(SourceLoc loc, const char* message) {
   diags_.error(loc, message);
-  return signedValue(1); // keeps a following division quiet
+  return signedValue(1); // so that a following division reports nothing
 }
 
 void ConstantEvaluator::leadingPrefix(ConstantOperator op, SourceLoc loc) {

@@ -10,7 +10,7 @@
 namespace orias::ptx {
 
 /// The value of a constant expression (manual: "Constants"): integers have 64 bits and are signed or unsigned, floats
-/// are of double precision; `0f…` keeps its 32 bits and takes no operators.
+/// are of double precision; `0f…` keeps its 32 bits and accepts no operators.
 struct Constant {
   enum class Kind : std::uint8_t { Signed, Unsigned, Decimal, Float32Bits, Float64Bits };
   Kind kind = Kind::Signed;
@@ -60,7 +60,7 @@ class ConstantEvaluator {
  public:
   explicit ConstantEvaluator(Diagnostics& diags) : diags_(diags) {}
 
-  /// A prefix of the next expression that belongs to its first term.
+  /// A prefix of the next expression that applies to its first term.
   void leadingPrefix(ConstantOperator op, SourceLoc loc);
   void enterExpression(SourceLoc loc) { expressions_.push_back({values_.size(), loc}); }
   void exitExpression();
@@ -72,14 +72,14 @@ class ConstantEvaluator {
   void prefix(ConstantOperator op, SourceLoc loc) { prefixes_.push_back({op, loc}); }
   void binary(ConstantOperator op, SourceLoc loc) { binaries_.push_back({op, loc}); }
 
-  /// Takes a leading prefix back: what follows is no expression.
+  /// Removes a leading prefix: it is not followed by an expression.
   void dropLeadingPrefix();
 
-  /// Number of values not consumed yet.
+  /// The number of values not yet consumed.
   std::size_t size() const { return values_.size(); }
-  /// The value of the expression that ended last.
+  /// Returns and removes the value of the last completed expression.
   Constant take();
-  /// Forgets everything, after a syntax error.
+  /// Discards everything, after a syntax error.
   void reset();
 
  private:
@@ -106,7 +106,7 @@ class ConstantEvaluator {
   std::vector<Operator> binaries_;
   std::vector<Expression> expressions_;
   std::vector<TermList> termLists_;
-  std::vector<std::size_t> terms_; ///< where the prefixes of an open term begin
+  std::vector<std::size_t> terms_; ///< start of the prefixes of each open term
   std::vector<Operator> waiting_;  ///< exitTerms: operators of weaker precedence
   bool leading_ = false;
 };

@@ -7,12 +7,12 @@
 
 namespace orias::ptx {
 
-/// The forms of a module whose opcodes become more. Built when somebody asks; the new ones are added then.
+/// The forms of a module that gets new opcodes. Built on the first request; each request adds the forms of new opcodes.
 class GrowingForms {
  public:
   explicit GrowingForms(const Module& module) : module_(module) {}
 
-  /// Stays valid, and the entries stay in their places.
+  /// The reference and its entries remain valid.
   const FormTable& table() {
     if (!table_) table_.emplace(module_);
     table_->extend(module_);

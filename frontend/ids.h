@@ -5,8 +5,8 @@
 
 namespace orias::ptx {
 
-// Everything in a ptx::Module is named by a dense 32-bit number. Names, opcodes, variables, functions, prototypes and
-// debug locations count per module; registers, labels and statements per function.
+// Everything in a ptx::Module is identified by a dense 32-bit number. Names, opcodes, variables, functions, prototypes
+// and debug locations count per module; registers, labels and statements per function.
 inline constexpr std::uint32_t kNoId = std::numeric_limits<std::uint32_t>::max();
 
 enum class NameId : std::uint32_t { None = kNoId };       ///< an interned string: Module::names

@@ -55,7 +55,7 @@ bool InitializerBuilder::place(SourceLoc loc, std::uint64_t& at) {
       return false;
     }
     element = (level == 0 ? 0 : element * sizes_[level]) + counts_[level];
-    if (element >= kMaxInitializerBytes / 16) { // 16: the largest element
+    if (element >= kMaxInitializerBytes / 16) { // 16: bytes of the largest element
       error(loc, fmt::format("an initializer is longer than {} bytes", kMaxInitializerBytes));
       return false;
     }
@@ -86,7 +86,7 @@ void InitializerBuilder::value(Constant constant, SourceLoc loc) {
     if (!constant.isInteger()) {
       if (typeClass(type_) != TypeClass::Bits)
         return error(loc, fmt::format("a floating-point value for a .{}", typeName(type_)));
-      // A bit type takes the bits of a float of its size.
+      // A bit type accepts the bits of a float of its size.
       if (width == 32) {
         bits = std::bit_cast<std::uint32_t>(static_cast<float>(constant.asDouble()));
       } else if (width == 64) {

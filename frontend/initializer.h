@@ -8,7 +8,7 @@
 
 namespace orias::ptx {
 
-/// Turns the initialiser of a variable into its bytes and addresses while the parser reads it.
+/// Converts the initializer of a variable to its bytes and addresses while the parser reads it.
 class InitializerBuilder {
  public:
   InitializerBuilder(Module& module, Diagnostics& diags) : module_(module), diags_(diags) {}
@@ -17,9 +17,9 @@ class InitializerBuilder {
   void openList(SourceLoc loc);
   void closeList();
   void value(Constant constant, SourceLoc loc);
-  /// `address.at` and `address.size` are filled in here. `mask` is the mask before the parenthesis, or 0.
+  /// Sets `address.at` and `address.size`. `mask` is the mask before the parenthesis, or 0.
   void address(InitAddress address, std::uint64_t mask, SourceLoc loc);
-  /// Stores what was read in the variable; completes an open first dimension.
+  /// Stores the initializer in the variable; completes an open first dimension.
   void end(Variable& variable);
 
  private:
@@ -34,7 +34,7 @@ class InitializerBuilder {
   bool open_ = false;                 ///< the first dimension is open
   std::vector<std::uint64_t> sizes_;  ///< dimensions, the components of a vector last; 0 for an open one
   std::vector<std::uint64_t> counts_; ///< elements read so far of each open list
-  bool failed_ = false;               ///< one error per initialiser
+  bool failed_ = false;               ///< one error per initializer
   std::uint64_t rows_ = 0;            ///< elements of the outermost list
   std::vector<std::uint8_t> bytes_;
   std::vector<InitAddress> addresses_;

@@ -63,7 +63,7 @@ void Form::replace(Mod mod, Slot slot) {
 void Form::add(Mod mod, Slot slot) {
   set_.set(static_cast<std::size_t>(mod));
   if (slot == Slot::Flag) return;
-  // The second of a kind has a slot of its own where an opcode can have two.
+  // If an opcode can have two of a kind, the second has its own slot.
   auto taken = [&](Slot s) { return get(s) != Mod::None; };
   if (taken(slot)) {
     switch (slot) {

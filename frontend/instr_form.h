@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-// What an opcode with its modifiers means: the operation and the modifiers in typed slots. Lowering reads nothing else.
+// The meaning of an opcode with its modifiers: the operation and the modifiers in typed slots. Lowering uses only this.
 
 namespace orias::ptx {
 
@@ -31,14 +31,14 @@ inline constexpr std::size_t kModCount = static_cast<std::size_t>(Mod::Count_);
 /// The slot of a modifier. Each holds at most one modifier of an opcode; flags are queried only by Form::has().
 enum class Slot : std::uint8_t {
   Flag,
-  Rounding, ///< rn rz rm rp, rni …; also approx and full
-  Mode, ///< lo hi wide, clamp wrap, up down bfly idx, all any uni ballot, …: what the operation itself chooses from
-  Part, ///< a letter: wmma.load.a, tld4.r, suld.b, shf.l
+  Rounding,  ///< rn rz rm rp, rni …; also approx and full
+  Mode,      ///< lo hi wide, clamp wrap, up down bfly idx, all any uni ballot, …: variants of the operation
+  Part,      ///< a letter: wmma.load.a, tld4.r, suld.b, shf.l
   Compare,   ///< eq ne … (`lo` and `hi` too when they compare)
   BoolOp,    ///< and or xor of set and setp, lop3, bar.red
-  Action,    ///< of atom, red, redux, multimem, the bulk reductions; the second operation of a video instruction
-  Space,     ///< state space; of a copy: the destination
-  Space2,    ///< of a copy: the source
+  Action,    ///< of atom, red, redux, multimem, bulk reductions; the second operation of a video instruction
+  Space,     ///< state space; for a copy: the destination
+  Space2,    ///< for a copy: the source
   Semantics, ///< weak volatile relaxed acquire release acq_rel sc
   Scope,     ///< cta cluster gpu sys gl
   Cache,     ///< ca cg cs lu cv wb wt
@@ -60,7 +60,7 @@ enum class Slot : std::uint8_t {
   LayoutB,
   Count, ///< x1 x2 … x128
   Sparsity,
-  Format, ///< b8x16; the destination's
+  Format, ///< b8x16; of the destination
   Format2,
   Kind,
   ScaleVector,
@@ -86,7 +86,7 @@ struct MatrixShape {
 /// A resolved opcode.
 class Form {
  public:
-  Op op = Op::None; ///< None: there is no such instruction (it has been reported)
+  Op op = Op::None; ///< None: there is no such instruction (already reported)
   MatrixShape shape;
 
   /// The i-th type of the opcode, from the left: `cvt.f32.s8` has F32 and S8. None past the last.

@@ -18,16 +18,16 @@ std::string_view firstWord(std::string_view opcode) {
   return upTo(opcode, ".{");
 }
 
-/// A row of the table, parsed as far as somebody asked.
+/// A row of the table, parsed on demand.
 class LazyRow {
  public:
-  /// `only`: the only operation that its first word begins; None if there are several.
+  /// `only`: the only operation that begins with its first word; None if there are several.
   LazyRow(const Row& row, Op only) : row_(&row), op_(only != Op::None ? only : longestOperation(row.opcode).op) {}
 
   Op op() const { return op_; }
   std::string_view rowText() const { return row_->opcode; }
 
-  /// The operation and its modifiers; operands need not be there yet.
+  /// The operation and its modifiers; operands may not be parsed yet.
   const RowSyntax& opcode() {
     if (step_ == Step::None) {
       syntax_ = parseRowOpcode(*row_, op_);
@@ -61,12 +61,12 @@ struct OpcodeWords {
   std::vector<std::string_view> texts;
 };
 
-/// How far a row fits an opcode. The words may come in any order; each takes the first group that is free and has it,
-/// so that words of one kind keep their order.
+/// The match of a row with an opcode. The words may come in any order. Each takes the first free group that contains
+/// it, so that words of one kind keep their order.
 struct Match {
   std::vector<Word> byGroup;           ///< the word that each group of the row took
-  std::optional<std::size_t> leftOver; ///< the first word that found no group
-  const ModGroup* missing = nullptr;   ///< a group that must be there and is not
+  std::optional<std::size_t> leftOver; ///< the first word that matched no group
+  const ModGroup* missing = nullptr;   ///< a required group without a word
 
   bool complete() const { return !leftOver && !missing; }
 };
@@ -99,7 +99,7 @@ Match matchRow(const RowSyntax& row, const std::vector<Word>& words) {
   return match;
 }
 
-/// A modifier that older programs need not write.
+/// A modifier that older programs may omit.
 struct Implied {
   Word word;
   bool onlyF32 = false;
@@ -119,8 +119,8 @@ bool isFloatFunction(Op op) {
   }
 }
 
-/// As ptxas takes older programs (tried), and as the manual has it: f32 flushes subnormal numbers on targets before
-/// sm_20, `mad` rounds to nearest, functions are approximate or rounded to nearest, and `wmma` is aligned.
+/// As ptxas accepts older programs (tested), and as the manual specifies: f32 flushes subnormal numbers on targets
+/// before sm_20, `mad` rounds to nearest, functions are approximate or rounded to nearest, and `wmma` is aligned.
 std::vector<Implied> impliedWords(const Module& module, Op op) {
   std::vector<Implied> implied;
   if (module.target.arch.number != 0 && module.target.arch.number < 20) implied.push_back({Mod::Ftz, true});
@@ -145,7 +145,7 @@ void addImplied(const RowSyntax& row, const std::vector<Implied>& implied, Match
   }
 }
 
-/// ptxas takes these words for a part of the operation's name: none may stand before them.
+/// ptxas regards these words as part of the operation's name: no modifier may precede them.
 bool isPartOfName(Op op, Word word) {
   if (!word.isMod()) return false;
   switch (op) {
@@ -204,8 +204,8 @@ Type elementType(const Form& form, OperandSpec::Count which) {
   return form.type(which == Count::FragmentA ? 1 : 2);
 }
 
-/// Registers of the fragment that each thread of a warp (of four for wgmma) holds of a matrix: values under 32 bits are
-/// packed.
+/// The number of registers in the fragment of a matrix that each thread of a warp (of four for wgmma) holds: values
+/// under 32 bits are packed.
 unsigned fragmentSize(const Form& form, OperandSpec::Count which) {
   using Count = OperandSpec::Count;
   const MatrixShape s = form.shape;
@@ -217,11 +217,11 @@ unsigned fragmentSize(const Form& form, OperandSpec::Count which) {
   if (which == Count::FragmentB) elements = s.k * s.n;
   if (which == Count::FragmentC || which == Count::FragmentD) elements = s.m * s.n;
   const bool isAccumulator = which == Count::FragmentC || which == Count::FragmentD;
-  // Each value of an f16 matrix is held twice in wmma, and m8n8k4 of mma multiplies four matrices at once.
+  // wmma holds each value of an f16 matrix twice, and m8n8k4 of mma multiplies four matrices at once.
   if (isWmma && type == Type::F16 && !isAccumulator) return 8;
   if (form.op == Op::Mma && s == MatrixShape{8, 8, 4} && form.type(1) == Type::F16) elements *= 4;
   if (which == Count::FragmentA && form.get(Slot::Sparsity) != Mod::None) elements /= 2;
-  // Each 6-bit or 4-bit float of the mixed kinds stands in a byte of its own.
+  // Each 6-bit or 4-bit float of the mixed kinds has a byte of its own.
   unsigned bits = bitWidth(type);
   const Mod kind = form.get(Slot::Kind);
   if (!isAccumulator && (kind == Mod::KindF8f6f4 || kind == Mod::KindMxf8f6f4)) bits = 8;
@@ -234,7 +234,7 @@ bool isFragment(const OperandSpec& spec) {
   return spec.countFrom >= OperandSpec::Count::FragmentA;
 }
 
-/// The registers of a fragment: only their width counts.
+/// The register type of a fragment: only its width is relevant.
 Type fragmentType(const Form& form, OperandSpec::Count which) {
   return bitWidth(elementType(form, which)) == 64 ? Type::B64 : Type::B32;
 }
@@ -259,7 +259,7 @@ unsigned countOf(const OperandSpec& spec, const Form& form) {
     return isFlat ? 2 : 4;
   }
   case Count::Im2col:
-    // One for each dimension but the channels and the images; with ::w the start and the halo.
+    // One for each dimension except the channels and the images; with ::w the start and the halo.
     if (form.get(Slot::LoadMode) != Mod::Im2col) return 2;
     return static_cast<unsigned>(form.get(Slot::Geometry)) - static_cast<unsigned>(Mod::Dim2d);
   case Count::OutputLanes: return form.has(Mod::CtaGroup1) ? 4 : 8;
@@ -298,8 +298,8 @@ std::string wordList(const ModGroup& group) {
   return list;
 }
 
-/// The table's rows by the first word of their operation. They are parsed when somebody asks for them, and stay: a
-/// compilation makes several tables of forms.
+/// The table's rows by the first word of their operation. They are parsed on demand and kept, because a compilation
+/// makes several tables of forms.
 class ParsedRows {
  public:
   static ParsedRows& all() {
@@ -307,10 +307,10 @@ class ParsedRows {
     return rows;
   }
 
-  /// Held by whoever uses the rows.
+  /// Must be held while the rows are used.
   std::mutex& lock() { return lock_; }
 
-  /// The reference stays valid.
+  /// The reference remains valid.
   RowList& of(std::string_view word) {
     if (const auto known = parsed_.find(word); known != parsed_.end()) return known->second;
     RowList list;
@@ -331,7 +331,7 @@ class ParsedRows {
 
   static unsigned letterOf(char c) { return static_cast<unsigned char>(c) & 31u; }
 
-  /// Is it the opcode's first word?
+  /// Whether the opcode begins with the word.
   static bool beginsWith(const char* opcode, std::string_view word) {
     for (const char c : word)
       if (*opcode++ != c) return false;
@@ -388,7 +388,7 @@ class FormBuilder {
     return all;
   }
 
-  /// Where the i-th word after the first ends in the text.
+  /// The end of the i-th word after the first in the text.
   static std::size_t wordEnd(std::string_view text, std::size_t i) {
     std::size_t at = text.find('.');
     for (; i > 0 && at != std::string_view::npos; --i)
@@ -424,7 +424,7 @@ class FormBuilder {
     return false;
   }
 
-  /// The row's needs, raised by those of its modifiers.
+  /// The row's requirements, raised to those of its modifiers.
   static void setSince(const RowSyntax& row, const Match& match, FormTable::Entry& entry) {
     entry.since = row.since;
     entry.patternSince = row.patternSince;
@@ -446,7 +446,7 @@ class FormBuilder {
       return;
     }
     NearestName nearest(base);
-    std::set<std::string_view> names; // of equally near ones the first is offered
+    std::set<std::string_view> names; // the first of equally near names is suggested
     for (std::span<const Row> family : instructionTable())
       for (const Row& row : family)
         names.insert(firstWord(row.opcode));
@@ -455,7 +455,7 @@ class FormBuilder {
     if (!nearest.best().empty()) entry.hint = "did you mean '" + std::string(nearest.best()) + "'?";
   }
 
-  /// Says what is wrong with the row that comes nearest.
+  /// Reports the mismatch with the nearest row.
   void explain(const OpPrefix& prefix, std::string_view text, const OpcodeWords& all, FormTable::Entry& entry) {
     const OpcodeWords mine = afterOperation(prefix, text, all);
     const std::string name(opName(prefix.op));

@@ -11,13 +11,13 @@
 
 namespace orias::ptx {
 
-/// The forms of all distinct opcodes of a module. Building it costs some microseconds for each distinct opcode and
-/// nothing for each instruction.
+/// The forms of all distinct opcodes of a module. Building it costs some microseconds for each distinct opcode, and
+/// nothing per instruction.
 class FormTable {
  public:
   explicit FormTable(const Module& module) { extend(module); }
 
-  /// Adds the forms of opcodes that the module has got since.
+  /// Adds the forms of new opcodes of the module.
   void extend(const Module& module);
 
   const Form& form(OpcodeId id) const { return entries_[index(id)].form; }
@@ -25,20 +25,19 @@ class FormTable {
 
   struct Entry {
     Form form;
-    const Row* row = nullptr; ///< null if there is no such instruction; then `problem` says why
-    /// The row's operands for this form: types and counts filled in, operands that belong to an absent modifier left
-    /// out.
+    const Row* row = nullptr; ///< null if there is no such instruction; `problem` then gives the reason
+    /// The row's operands for this form, with types and counts filled in and without the operands of absent modifiers.
     std::vector<OperandPattern> patterns;
     Since since;
-    std::vector<Since> patternSince; ///< what each of `patterns` needs, too; empty: nothing more
-    std::string sinceWhat;           ///< what needs `since`: a modifier or type, or empty for the instruction
+    std::vector<Since> patternSince; ///< further requirements of each of `patterns`; empty: none
+    std::string sinceWhat;           ///< what requires `since`: a modifier or type, or empty for the instruction
     std::string problem;
     std::string hint;
   };
   const Entry& entry(OpcodeId id) const { return entries_[index(id)]; }
 
  private:
-  std::deque<Entry> entries_; ///< in a deque, since they stay in their places
+  std::deque<Entry> entries_; ///< a deque, because references must remain valid
 };
 
 } // namespace orias::ptx

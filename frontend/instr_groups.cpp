@@ -78,13 +78,13 @@ constexpr NamedGroup kGroups[] = {
 };
 
 struct WordSince {
-  Op op = Op::None; ///< None: of any operation that has no entry of its own
+  Op op = Op::None; ///< None: any operation without an entry of its own
   std::string_view word;
   std::string_view since;
 };
 
-/// What modifiers and types need beyond their row. Observed of ptxas 13.0 (test/peers/ptx_table.py since). The first
-/// that fits.
+/// Requirements of modifiers and types beyond those of their row. Observed with ptxas 13.0 (test/peers/ptx_table.py
+/// since). The first match applies.
 constexpr WordSince kWordSince[] = {
     {Op::CpAsync, "shared::cta", ""},
     {Op::None, "shared::cta", "7.8 sm_30"},

@@ -16,7 +16,8 @@ struct NamedGroup {
 /// Null if there is no such name.
 const NamedGroup* findGroup(std::string_view name);
 
-/// What a modifier or type of an operation needs beyond its row, in the notation of Row::since; empty: nothing.
+/// The requirements of a modifier or type of an operation beyond those of its row, in the notation of Row::since;
+/// empty: none.
 std::string_view sinceOf(Op op, std::string_view word);
 
 } // namespace orias::ptx

@@ -43,8 +43,8 @@ constexpr std::size_t hashOf(std::string_view text) {
   return hash ^ hash >> 15;
 }
 
-/// Where a modifier's text stands in kModInfos, plus 1; by hash, then in the next free place. The rows of the table and
-/// all programs ask for hundreds of them.
+/// The index of a modifier in kModInfos, plus 1: an open-addressing hash table. The rows of the table and all programs
+/// look up hundreds of them.
 constexpr auto kModPlaces = [] {
   std::array<std::uint16_t, 2048> places{};
   static_assert(2 * kModInfos.size() < 2048);
@@ -301,7 +301,7 @@ class RowParser {
       setRange(text.substr(0, end), spec);
       return text.substr(end + 1);
     }
-    // A modifier's name has colons itself.
+    // A modifier's name itself contains colons.
     const std::string_view word = kind == '@' ? text : upTo(text, ":*(@|{");
     if (kind == ':') {
       setType(word, spec);
@@ -429,7 +429,7 @@ bool ModGroup::contains(Word word) const {
 
 namespace {
 
-/// Shows `take` the operations that an opcode begins with, shortest first.
+/// Calls `take` for each operation that an opcode begins with, shortest first.
 void forEachOperation(std::string_view text, auto&& take) {
   const std::string_view base = upTo(text, ".{");
   auto at = std::lower_bound(kOpInfos.begin(), kOpInfos.end(), base,

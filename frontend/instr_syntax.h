@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-// The rows of the instruction table in a form that can be matched: parses the notation of instr_table.h.
+// The rows of the instruction table in a form for matching: parses the notation of instr_table.h.
 
 namespace orias::ptx {
 
@@ -21,7 +21,7 @@ class Word {
   constexpr Word(Type type) : code_(kTypeBit | static_cast<std::uint32_t>(type)) {}
   constexpr Word(MatrixShape s) : code_(kShapeBit | s.m << 20 | s.n << 10 | s.k) {}
 
-  /// Neither: a text that no instruction has.
+  /// Not the name of any modifier, type or shape.
   constexpr bool isUnknown() const { return code_ == 0; }
   constexpr bool isType() const { return (code_ & (kShapeBit | kTypeBit)) == kTypeBit; }
   constexpr bool isShape() const { return code_ & kShapeBit; }
@@ -43,7 +43,7 @@ class Word {
 /// From the text without the dot.
 Word wordFromText(std::string_view text);
 std::string wordText(Word word);
-/// The own slot of the modifier.
+/// The modifier's own slot.
 Slot slotOf(Mod mod);
 
 /// One `.x`, `{.x}`, `.(x|y)` or named set of a row.
@@ -60,16 +60,16 @@ struct ModGroup {
 struct Since {
   Version version;
   std::uint16_t sm = 0;
-  std::vector<Arch> only; ///< architecture-specific targets, one of which is needed
+  std::vector<Arch> only; ///< architecture-specific targets, one of which is required
 };
 
-/// What an operand has to be.
+/// The kind of an operand.
 enum class Want : std::uint8_t {
   Value, ///< a register or constant, or a vector of them
   Pair,  ///< `d|p`; with `pairOptional` also `d`
   Address,
   Label,
-  Call,    ///< all the rest is checked by check_instr_call.cpp
+  Call,    ///< everything else is checked by check_instr_call.cpp
   Targets, ///< a `.branchtargets` list
   Texture, ///< `[tex, coordinates]`, `[tex, sampler, coordinates]`
   Surface, ///< `[surf, coordinates]`
@@ -108,9 +108,9 @@ struct OperandSpec {
     VectorSlot,
     CountSlot,
     TensorMemory,
-    Geometry,    ///< of a texture: gradients and offsets
+    Geometry,    ///< for a texture: gradients and offsets
     Im2col,      ///< offsets of an image
-    OutputLanes, ///< of tcgen05.mma
+    OutputLanes, ///< for tcgen05.mma
     FragmentA,
     FragmentB,
     FragmentC,
@@ -122,7 +122,7 @@ struct OperandSpec {
 
   Mod onlyWith = Mod::None;
 
-  /// Address: None here means any space (generic).
+  /// Address: None means any space (generic).
   enum class SpaceFrom : std::uint8_t { First, Second, Fixed, TensorMemory };
   SpaceFrom spaceFrom = SpaceFrom::First;
   Mod space = Mod::None;
@@ -143,12 +143,12 @@ struct RowSyntax {
   std::vector<ModGroup> groups;
   std::vector<OperandPattern> patterns;
   Since since;
-  std::vector<Since> patternSince; ///< what each of `patterns` needs; empty: all need `since`
+  std::vector<Since> patternSince; ///< the requirements of each of `patterns`; empty: all require `since`
 };
 
 struct OpPrefix {
   Op op = Op::None;
-  std::size_t length = 0; ///< characters of the opcode that name it
+  std::size_t length = 0; ///< number of characters in the opcode
 };
 
 /// The operations that an opcode (or a row's opcode) begins with, longest first.
@@ -157,7 +157,7 @@ std::vector<OpPrefix> operationsOf(std::string_view opcode);
 /// Parses a row. A mistake in the table is an InternalError.
 RowSyntax parseRow(const Row& row);
 
-/// What a modifier or type of an operation needs beyond its row.
+/// The requirements of a modifier or type of an operation beyond those of its row.
 Since wordSince(Op op, Word word);
 
 } // namespace orias::ptx

@@ -1,6 +1,6 @@
 #include "frontend/instr_table.h"
 
-// Control flow, the stack, and what fits nowhere else.
+// Control flow, the stack, and miscellaneous instructions.
 
 namespace orias::ptx {
 

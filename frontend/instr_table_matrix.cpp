@@ -8,15 +8,15 @@ namespace {
 
 // Operands that many forms share.
 constexpr const char* kMma = "=d*D, $a*A, $b*B, c*C";
-// Metadata and scales may be in braces.
-// Sparse: of four lanes, one tells which elements A has, or a pair of them, or all: the selector says which.
+// Metadata and scales may be in braces. Sparse: of four lanes, one has the metadata of A, or a pair of them, or all;
+// the selector tells which.
 constexpr const char* kMmaSparseOne = "=d*D, $a*A, $b*B, $c*C, $meta:b32*V, #selector:u32(0..3)";
 constexpr const char* kMmaSparsePair = "=d*D, $a*A, $b*B, $c*C, $meta:b32*V, #selector:u32(0..1)";
 constexpr const char* kMmaSparseAll = "=d*D, $a*A, $b*B, $c*C, $meta:b32*V, #selector:u32(0..0)";
 constexpr const char* kMmaScale = "=d*D, $a*A, $b*B, $c*C, $sa:b32*V, sab:u16*2, $sb:b32*V, sbb:u16*2";
 constexpr const char* kMmaSparseScale =
     "=d*D, $a*A, $b*B, $c*C, $meta:b32*V, #selector:u32(0..0), $sa:b32*V, sab:u16*2, $sb:b32*V, sbb:u16*2";
-// wgmma: A from a descriptor (then it may be transposed too) or from registers.
+// wgmma: A from a descriptor (it may then be transposed, too) or from registers.
 constexpr const char* kWgmmaTransposable =
     "=d*D, $a:b64, $b:b64, !scaleD:pred, #scaleA:s32(-1|1), #scaleB:s32(-1|1), #transA:s32(0..1), #transB:s32(0..1) / "
     "=d*D, $a*A, $b:b64, !scaleD:pred, #scaleA:s32(-1|1), #scaleB:s32(-1|1), #transB:s32(0..1)";
@@ -79,7 +79,7 @@ constexpr Row kRows[] = {
     {"mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale{.scale_vec::1X}.f32.FLOAT864.FLOAT864.f32.ue8m0",
      kMmaScale, "8.7 sm_120a"},
 
-    // Sparse: half of A, and which half
+    // Sparse: half of A, and its metadata
     {"mma.SPARSE.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16",                      kMmaSparseOne, "7.1 sm_80"},
     {"mma.SPARSE.sync.aligned.m16n8k32.row.col.f16.f16.f16.f16",                      kMmaSparsePair, "7.1 sm_80"},
     {"mma.SPARSE.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",                      kMmaSparseOne, "7.1 sm_80"},

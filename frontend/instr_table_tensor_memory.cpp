@@ -13,7 +13,7 @@ constexpr const char* kReducedSince = "8.8 sm_103a sm_101a";
 constexpr const char* kReduced = "=d:b32*M, =value:b32*V, [taddr:tensor]";
 constexpr const char* kReducedHalves = "=d:b32*M, =value:b32*V, [taddr:tensor], #half:u32";
 
-// Operands that many forms share: A from a descriptor or from tensor memory, with or without lanes to leave out.
+// Operands that many forms share: A from a descriptor or from tensor memory, with or without disabled lanes.
 constexpr const char* kMma = "[d:tensor], $a:b64, $b:b64, idesc:b32, !enable:pred / "
                              "[d:tensor], $a:b64, $b:b64, idesc:b32, $lanes:b32*L, !enable:pred / "
                              "[d:tensor], [a:tensor], $b:b64, idesc:b32, !enable:pred / "

@@ -135,7 +135,7 @@ LexToken Lexer::next() {
   return token;
 }
 
-/// Moves over white space, comments and line markers.
+/// Skips white space, comments and line markers.
 void Lexer::skipBlank() {
   const auto size = static_cast<std::uint32_t>(text_.size());
   const char* text = text_.data();

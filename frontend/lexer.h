@@ -16,7 +16,7 @@ struct LexToken {
   SourceLoc loc;
 };
 
-/// Makes the tokens that grammar/PtxLexer.g4 describes, some ten times as fast as the generated lexer does and without
+/// Produces the tokens that grammar/PtxLexer.g4 describes, about ten times as fast as the generated lexer and without
 /// its start-up time. A unit test compares the two.
 class Lexer {
  public:

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-// A PTX module after parsing: names resolved, statements in flat lists, everything named by dense ids. Spans point into
-// Module::arena.
+// A PTX module after parsing: names resolved, statements in flat lists, everything identified by dense ids. Spans point
+// into Module::arena.
 
 namespace orias::ptx {
 
@@ -44,7 +44,7 @@ struct Target {
   SourceLoc loc;
 };
 
-/// An address inside an initialiser: at `at` bytes from its start, `size` bytes wide.
+/// An address inside an initializer: at `at` bytes from its start, `size` bytes wide.
 struct InitAddress {
   std::uint64_t at = 0;
   std::int64_t addend = 0;
@@ -52,7 +52,7 @@ struct InitAddress {
   FunctionId function = FunctionId::None;
   std::uint32_t size = 0;
   bool generic = false;  ///< `generic(x)`
-  std::uint8_t mask = 0; ///< `mask(0xFF00, x)`: which byte of the address is taken (index + 1); 0 = the whole
+  std::uint8_t mask = 0; ///< `mask(0xFF00, x)`: the selected byte of the address (index + 1); 0 = the whole
 };
 
 struct Attributes {
@@ -76,12 +76,12 @@ struct Variable {
   std::uint32_t align = 1;             ///< bytes; the natural one if not given
   std::uint64_t elements = 1;          ///< product of the dimensions
   std::span<const std::uint64_t> dims; ///< an open first dimension is 0
-  // Parameters only: what `.ptr` says about the pointer.
+  // Parameters only: the properties of the pointer from `.ptr`.
   bool isPointer = false;
   StateSpace pointerSpace = StateSpace::None; ///< None: generic
   std::uint32_t pointerAlign = 0;
   Attributes attributes;
-  // Initialiser: the leading bytes (the rest is zero), with the addresses that the linker or loader fills in.
+  // Initializer: the leading bytes (the rest is zero), with the addresses that the linker or loader fills in.
   bool hasInitializer = false;
   std::span<const std::uint8_t> init;
   std::span<const InitAddress> initAddresses;
@@ -103,7 +103,8 @@ struct Parameter {
   RegisterId reg = RegisterId::None; ///< when the variable's space is Reg and the function has a body
 };
 
-/// A distinct full opcode, `ld.global.L2::128B.v4.u32`: what does not depend on operands is looked up once for each.
+/// A distinct full opcode, `ld.global.L2::128B.v4.u32`. Everything that does not depend on operands is looked up once
+/// per opcode.
 struct Opcode {
   NameId text = NameId::None;        ///< as written, without the guard
   NameId base = NameId::None;        ///< `ld`
@@ -178,7 +179,7 @@ struct Function {
   std::vector<Statement> statements;
   std::vector<Instruction> instructions;
   std::vector<Operand> operands;
-  std::vector<Register> registers; ///< of families (`%r<100>`) only the members that are used
+  std::vector<Register> registers; ///< of families (`%r<100>`) only the used members
   std::vector<Label> labels;
   std::uint32_t scopeCount = 0;
 
@@ -280,7 +281,7 @@ struct Module {
   Version version;
   SourceLoc versionLoc;
   Target target;
-  unsigned addressSize = 64; ///< bits; the manual's default is 32, which no target of today has any more
+  unsigned addressSize = 64; ///< bits; the manual's default is 32, which no current target supports
   SourceLoc addressSizeLoc;
 
   std::vector<Opcode> opcodes;
@@ -288,7 +289,7 @@ struct Module {
   std::vector<Function> functions; ///< in the order of first appearance; a prototype and its definition are one
   std::vector<Prototype> prototypes;
   std::vector<TargetList> targetLists;
-  std::vector<Pragma> pragmas; ///< Statement::index of the pragmas in bodies; those of module scope too
+  std::vector<Pragma> pragmas; ///< Statement::index of the pragmas in bodies; also those of module scope
   std::vector<std::uint32_t> modulePragmas;
   std::vector<DebugFile> files;
   std::vector<DebugLoc> debugLocs;

@@ -13,7 +13,7 @@ constexpr std::size_t kFirstSlots = 256;
 NameTable::NameTable() : slots_(kFirstSlots) {}
 
 std::uint32_t NameTable::hash(std::string_view text) {
-  // Names are short: eight bytes at a time, multiplied and folded.
+  // Names are short: eight bytes at a time are multiplied and folded.
   std::uint64_t h = text.size() * 0x9e3779b97f4a7c15ull;
   const char* p = text.data();
   std::size_t left = text.size();

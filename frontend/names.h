@@ -9,7 +9,7 @@
 
 namespace orias::ptx {
 
-/// Interned strings. The same text always has the same NameId, ids count up from 0 in the order of first use.
+/// Interned strings. The same text always has the same NameId. Ids are assigned from 0 in the order of first use.
 class NameTable {
  public:
   NameTable();

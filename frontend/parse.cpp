@@ -15,7 +15,7 @@ std::unique_ptr<Module> parse(std::string_view text, Diagnostics& diags) {
   }
   TokenWindow window(text);
   PtxParser parser(&window);
-  // The grammar is unambiguous, so the cheaper prediction is the same as the full one; a test holds it to that.
+  // The grammar is unambiguous, so the cheaper prediction gives the same result as the full one; a test checks that.
   parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(antlr4::atn::PredictionMode::SLL);
   parser.removeErrorListeners();
   ModuleBuilder builder(*module, window, diags);

@@ -8,9 +8,8 @@
 
 namespace orias::ptx {
 
-/// Parses a whole PTX file. Resolves names, so undeclared and redeclared names are found here. Always
-/// returns a module; it is complete only if `diags` has no errors afterwards. Never throws on account of the input. See
-/// limits.h.
+/// Parses a whole PTX file. Resolves names, so undeclared and redeclared names are reported here. Always returns a
+/// module; it is complete only if `diags` has no errors afterwards. Never throws because of the input. See limits.h.
 std::unique_ptr<Module> parse(std::string_view text, Diagnostics& diags);
 
 } // namespace orias::ptx

@@ -10,7 +10,7 @@ namespace orias::ptx {
 
 namespace {
 
-/// Between how many possible tokens a message can still choose.
+/// The maximum number of expected tokens that a message lists.
 constexpr std::size_t kMaxExpectedShown = 6;
 constexpr std::size_t kLongestShownToken = 40;
 
@@ -19,7 +19,7 @@ bool isSyncRule(std::size_t rule) {
          rule == PtxParser::RuleSectionItem;
 }
 
-/// What stands at module scope only: in a body it tells that a closing brace is missing.
+/// Tokens that occur only at module scope: in a body they indicate a missing closing brace.
 bool isModuleOnly(std::size_t type) {
   switch (type) {
   case PtxParser::ENTRY:
@@ -47,7 +47,7 @@ bool startsModuleItem(std::size_t type) {
   }
 }
 
-/// What can follow in the list of the module's items, be it wrong there.
+/// Tokens that can follow in the list of the module's items, even incorrectly.
 bool continuesModule(std::size_t type) {
   switch (type) {
   case PtxParser::REG:
@@ -59,7 +59,7 @@ bool continuesModule(std::size_t type) {
   }
 }
 
-/// What begins a statement and nothing else, when it is the first on its line.
+/// Tokens that can only begin a statement, when first on a line.
 bool startsStatementLine(std::size_t type) {
   switch (type) {
   case PtxParser::AT:
@@ -72,7 +72,7 @@ bool startsStatementLine(std::size_t type) {
   }
 }
 
-/// What can begin a statement, or end the block that it is in.
+/// Tokens that can begin a statement, or end the enclosing block.
 bool continuesBlock(std::size_t type) {
   switch (type) {
   case PtxParser::AT:
@@ -114,7 +114,7 @@ std::string shown(const PtxToken& token) {
   return fmt::format("'{}{}'", text, token.length() > kLongestShownToken ? "..." : "");
 }
 
-/// Token names for people.
+/// Token names for messages.
 std::string tokenName(const antlr4::dfa::Vocabulary& vocabulary, std::size_t type) {
   switch (type) {
   case PtxParser::ID: return "a name";
@@ -130,11 +130,11 @@ std::string tokenName(const antlr4::dfa::Vocabulary& vocabulary, std::size_t typ
   return vocabulary.getDisplayName(type);
 }
 
-/// "expected a, b or c", if there are few enough of them.
+/// "expected a, b or c", if the list is short enough.
 std::string expectation(const antlr4::misc::IntervalSet& expected, const antlr4::dfa::Vocabulary& vocabulary) {
   std::vector<std::string> names;
   for (ssize_t type : expected.toList()) {
-    // `call` can stand for a name nearly everywhere, which does not help.
+    // `call` can be a name nearly everywhere, so it is not helpful.
     if (type == PtxParser::CALL || type == PtxParser::CALL_DOTTED) continue;
     names.push_back(tokenName(vocabulary, static_cast<std::size_t>(type)));
   }
@@ -231,7 +231,7 @@ void PtxErrorStrategy::report(PtxParserBase* parser, SourceLoc loc, std::string 
 
 void PtxErrorStrategy::countErrors(PtxParserBase* parser) {
   if (errors_ < kMaxSyntaxErrors) return;
-  parser->events_ = nullptr; // the enclosing rules end without having been read
+  parser->events_ = nullptr; // the enclosing rules end without complete input
   throw ParseAborted();
 }
 
@@ -243,13 +243,13 @@ void PtxErrorStrategy::syncLoop(PtxParserBase* parser, std::size_t rule) {
   TokenWindow& window = parser->window();
   const bool inModule = rule == PtxParser::RuleModuleBody;
   const PtxToken token = *window.current();
-  // A closing brace of a body that is missing is the parser's own error.
+  // The parser itself reports a missing closing brace of a body.
   if (inModule ? continuesModule(token.type()) : continuesBlock(token.type()) || isModuleOnly(token.type())) return;
   report(parser, token.loc(), fmt::format("syntax error at {}", shown(token)),
          inModule ? "expected a function, a variable or another directive" : "expected a statement or '}'");
   countErrors(parser);
   window.consume();
-  // The rest of what was begun here goes too.
+  // Skips the rest of the invalid item.
   for (unsigned depth = 0;; window.consume()) {
     const PtxToken& next = *window.current();
     const std::size_t type = next.type();
@@ -278,7 +278,7 @@ void PtxErrorStrategy::recover(PtxParserBase* parser, std::exception_ptr e) {
   countErrors(parser);
   const bool inStatement = rule == PtxParser::RuleStatement;
   const bool inModule = rule == PtxParser::RuleModuleItem || rule == PtxParser::RuleModule;
-  // At least one token is taken, or the parser would be here again at once.
+  // Consumes at least one token; otherwise the parser would return here without progress.
   bool moved = window.current() != parser->_ctx->start;
   for (unsigned depth = 0;; window.consume(), moved = true) {
     const PtxToken& token = *window.current();

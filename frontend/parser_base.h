@@ -20,19 +20,19 @@ class ParseEvents {
   virtual void enterRule(std::size_t rule, antlr4::ParserRuleContext* context) = 0;
   /// Not called for a rule that ended in an error.
   virtual void exitRule(std::size_t rule, antlr4::ParserRuleContext* context) = 0;
-  /// A statement or an item of the module ended in an error; what was read of it is void.
+  /// A statement or an item of the module ended in an error; its parts read so far are discarded.
   virtual void abandon(std::size_t rule) = 0;
   virtual void syntaxError(SourceLoc loc, std::string message, std::string hint) = 0;
-  /// An `initializerItem` that is an integer and nothing else; its rules are neither entered nor left. Tables of
-  /// hundreds of thousands of numbers are usual.
+  /// An `initializerItem` that is only an integer; its rules are neither entered nor left. Tables of hundreds of
+  /// thousands of numbers are common.
   virtual void initializerNumber(const PtxToken& token) = 0;
 };
 
 /// Thrown to end the parse of a file with too many errors.
 struct ParseAborted {};
 
-/// The contexts of the rules that the parser is inside of, as a stack. ANTLR's own tracker keeps every context until
-/// the parse ends; our grammar never looks at a finished rule, so a context dies when its parent starts the next one.
+/// The contexts of the active rules, as a stack. ANTLR's own tracker keeps every context until the parse ends. Our
+/// grammar never uses a finished rule, so a context is destroyed when its parent starts the next one.
 class ContextStack {
  public:
   ContextStack() = default;
@@ -74,11 +74,11 @@ class ContextStack {
 
 class PtxParserBase;
 
-/// Errors are reported where they are met; then everything up to the end of the statement or of the item of the module
-/// is skipped. Nothing is inserted or deleted to go on inside a statement.
+/// Errors are reported where they occur. Then everything up to the end of the statement or of the item of the module is
+/// skipped. Nothing is inserted or deleted to continue inside a statement.
 class PtxErrorStrategy {
  public:
-  /// Called before each turn of a loop: what cannot begin a statement or an item of the module is skipped here.
+  /// Called before each iteration of a loop: skips tokens that cannot begin a statement or an item of the module.
   inline void sync(PtxParserBase* parser);
   void reportMatch(PtxParserBase*) {}
   void reportError(PtxParserBase* parser, const antlr4::RecognitionException& e);
@@ -96,22 +96,22 @@ class PtxErrorStrategy {
   unsigned errors_ = 0;
 };
 
-/// The base of the generated parser. It hides, on purpose, some members of antlr4::Parser, which the generated code
-/// calls unqualified: the code then runs without virtual calls, without a parse tree, and with the contexts on a stack.
+/// The base of the generated parser. It deliberately hides some members of antlr4::Parser, which the generated code
+/// calls unqualified. The code then runs without virtual calls, without a parse tree, and with the contexts on a stack.
 class PtxParserBase : public antlr4::Parser {
  public:
   explicit PtxParserBase(antlr4::TokenStream* input);
 
   void setEvents(ParseEvents* events) { events_ = events; }
   TokenWindow& window() { return *_input; }
-  /// What an event handler threw, if one did; the parse went on without events.
+  /// The exception of an event handler, if there was one; parsing continued without events.
   std::exception_ptr failure() const { return failure_; }
-  /// All decisions that need more than one token are ANTLR's, and all rules are entered: tests compare with that.
+  /// Uses ANTLR for all decisions that need more than one token, and enters all rules. Tests compare with that.
   void predictWithTables() { knowsUsualCases_ = false; }
 
   void enterRule(antlr4::ParserRuleContext* context, std::size_t state, std::size_t ruleIndex) final;
   void exitRule();
-  /// Without a parse tree there is nothing to note.
+  /// Without a parse tree there is nothing to record.
   void enterOuterAlt(antlr4::ParserRuleContext*, std::size_t) final {}
   std::size_t getState() const final { return state_; }
   void setState(std::size_t state) { state_ = state; }
@@ -130,7 +130,7 @@ class PtxParserBase : public antlr4::Parser {
   ContextStack _tracker;
   std::unique_ptr<PtxErrorStrategy> _errHandler = std::make_unique<PtxErrorStrategy>();
 
-  /// Calls a function at the end of the scope: ANTLR's own makes a std::function of it.
+  /// Calls a function at the end of the scope. ANTLR's own version creates a std::function.
   template <typename F> [[nodiscard]] static auto finally(F function) {
     struct AtEnd {
       F function;
@@ -139,12 +139,12 @@ class PtxParserBase : public antlr4::Parser {
     return AtEnd{std::move(function)};
   }
 
-  /// The alternative of `bareStatement` that begins here, or 0 where ANTLR's tables must tell, or tell what is wrong.
+  /// The alternative of `bareStatement` that begins here, or 0 if ANTLR's tables must decide or report an error.
   std::size_t usualBareStatement() const;
 
  private:
   friend class PtxErrorStrategy;
-  /// Takes the integers that commas follow, and the commas: another item comes then.
+  /// Consumes integers followed by commas, and the commas; another item follows them.
   void takeInitializerNumbers();
 
   bool knowsUsualCases_ = true;
@@ -160,5 +160,5 @@ void PtxErrorStrategy::sync(PtxParserBase* parser) {
 
 } // namespace orias::ptx
 
-// The generated parser lives in the global namespace.
+// The generated parser is in the global namespace.
 using PtxParserBase = orias::ptx::PtxParserBase;

@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-// The steps in which FormTable parses rows: most rows of an operation need only be told apart by their modifiers, or
-// not even that.
+// The steps in which FormTable parses rows: for most rows of an operation the modifiers suffice to reject them, or not
+// even these are parsed.
 
 namespace orias::ptx {
 
@@ -20,12 +20,12 @@ constexpr std::string_view upTo(std::string_view text, std::string_view ends) {
 /// The first of operationsOf(opcode); Op::None if there is none.
 OpPrefix longestOperation(std::string_view opcode);
 
-/// The operation of all opcodes that begin with this word; Op::None where they have several.
+/// The operation of all opcodes that begin with this word; Op::None if there are several.
 Op onlyOperation(std::string_view word);
 
 /// The first half of parseRow: the modifiers of its operation.
 RowSyntax parseRowOpcode(const Row& row, Op op);
-/// The second half: the operands and what they need.
+/// The second half: the operands and their requirements.
 void parseRowOperands(RowSyntax& syntax);
 
 } // namespace orias::ptx

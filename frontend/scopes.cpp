@@ -132,7 +132,7 @@ void Scopes::addMember(NameId canonical, Symbol symbol) {
   const FamilyEntry* family = coveringFamily(canonical);
   ORIAS_CHECK(family != nullptr);
   NameInfo& i = info(canonical);
-  // What the name was before is kept if its family is only hidden, not gone.
+  // The earlier meaning of the name is kept if its family is hidden but still exists.
   for (std::uint32_t f = family->previous; f != kNoId; f = families_[f].previous) {
     if (families_[f].serial == i.memberOf) hidden_[{i.memberOf, index(canonical)}] = i.member;
   }

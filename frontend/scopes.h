@@ -13,7 +13,7 @@ namespace orias::ptx {
 
 enum class SymbolKind : std::uint8_t { None, Register, Variable, Function, Label, Prototype, TargetList };
 
-/// What a name means: `id` is a RegisterId, VariableId, … by `kind`.
+/// The meaning of a name: `id` is a RegisterId, VariableId, … depending on `kind`.
 struct Symbol {
   SymbolKind kind = SymbolKind::None;
   std::uint32_t id = kNoId;
@@ -21,16 +21,16 @@ struct Symbol {
   explicit operator bool() const { return kind != SymbolKind::None; }
 };
 
-/// A family, `%r<100>`: its members are symbols from their first use on.
+/// A family, `%r<100>`: its members become symbols at their first use.
 struct Family {
   std::uint64_t count = 0;
-  std::uint32_t declaration = 0; ///< of the caller
+  std::uint32_t declaration = 0; ///< defined by the caller
   SourceLoc loc;
 };
 
-/// The names in force: a stack of scopes, the innermost meaning of a name counts. Looking up a name is two array
-/// accesses. A family `%r<N>` declares `%r0` … `%r(N-1)`; as ptxas does, a name is taken for a member by its trailing
-/// digits only, and `%r07` is `%r7`.
+/// The visible names: a stack of scopes, with the innermost meaning of a name. A lookup is two array accesses. A family
+/// `%r<N>` declares `%r0` … `%r(N-1)`. As in ptxas, only the trailing digits determine the member of a name, and `%r07`
+/// is `%r7`.
 class Scopes {
  public:
   explicit Scopes(NameTable& names) : names_(names) {}
@@ -40,7 +40,7 @@ class Scopes {
   /// 0 for the scope of the module.
   unsigned depth() const { return static_cast<unsigned>(marks_.size()); }
 
-  /// Declares a name in the innermost scope. If this scope has it already, returns what it is and declares nothing.
+  /// Declares a name in the innermost scope. If this scope already has it, returns its meaning and declares nothing.
   Symbol declare(NameId name, Symbol symbol);
   /// Likewise for a family; only a clash with a family or a member of the same name counts.
   Symbol declareFamily(NameId base, Family family);
@@ -51,8 +51,7 @@ class Scopes {
   /// The meaning in the innermost scope only.
   Symbol findHere(NameId name);
 
-  /// When `find` gave nothing: the family that the name is a member of, with the name that the member has in the usual
-  /// form.
+  /// For a name that `find` does not know: its family, and the canonical name of the member.
   struct Member {
     const Family* family = nullptr;
     NameId canonical = NameId::None;
@@ -60,7 +59,7 @@ class Scopes {
   Member findMember(NameId name);
   /// The innermost family of this name, or null.
   const Family* findFamily(NameId base);
-  /// Makes a member, found by findMember, a symbol of the scope of its family.
+  /// Declares a member, found by findMember, as a symbol in the scope of its family.
   void addMember(NameId canonical, Symbol symbol);
 
  private:
@@ -74,19 +73,20 @@ class Scopes {
     Family family;
     NameId base = NameId::None;
     std::uint32_t depth = 0;
-    std::uint32_t serial = 0; ///< unlike the index never used again
+    std::uint32_t serial = 0; ///< unlike the index, never reused
     std::uint32_t previous = kNoId;
   };
   struct NameInfo {
     std::uint32_t entry = kNoId;
     std::uint32_t family = kNoId;
-    NameId base = NameId::None;   ///< without the trailing digits; None: no digits, or not looked at yet
+    NameId base = NameId::None;   ///< without the trailing digits; None: no digits, or not analyzed yet
     std::uint32_t number = kNoId; ///< the digits
     bool analysed = false;
-    bool canonical = true;             ///< no leading zeros
-    std::uint32_t memberOf = kNoId;    ///< the serial of the family of which `member` is a member
-    Symbol member;                     ///< the last member that this name was
-    std::uint32_t singleScope = kNoId; ///< of a base name: the scope in which a single `base<number>` was declared last
+    bool canonical = true;              ///< no leading zeros
+    std::uint32_t memberOf = kNoId;     ///< the serial of the family of which `member` is a member
+    Symbol member;                      ///< the last member with this name
+    std::uint32_t singleScope = kNoId;  ///< for a base name: the scope of the last declaration of a single
+                                        /// `base<number>`
     std::uint32_t lowestSingle = kNoId; ///< and the lowest number among these
   };
   struct Mark {
@@ -97,7 +97,7 @@ class Scopes {
 
   NameInfo& info(NameId name);
   void analyse(NameId name);
-  /// The innermost family that covers the name, if no declaration of the name itself is nearer.
+  /// The innermost family that contains the name, if no declaration of the name itself is further inside.
   const FamilyEntry* coveringFamily(NameId name);
   std::uint32_t serial() const { return marks_.empty() ? 0 : marks_.back().serial; }
 

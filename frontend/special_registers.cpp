@@ -21,7 +21,7 @@ constexpr SpecialRegister kFirst[] = {
 #undef ORIAS_SPECIAL_REGISTER
 };
 
-/// The number `text` is, if it is one below `count` and written without leading zeros.
+/// The number in `text`, if it is below `count` and written without leading zeros.
 std::optional<unsigned> memberNumber(std::string_view text, unsigned count) {
   if (text.empty() || text.size() > 2 || (text.size() == 2 && text[0] == '0')) return std::nullopt;
   unsigned number = 0;

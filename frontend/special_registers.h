@@ -16,7 +16,7 @@ enum class SpecialRegister : std::uint16_t {
 };
 
 struct SpecialRegisterInfo {
-  std::string_view name; ///< with the `%`; of a family the part before the number
+  std::string_view name; ///< with the `%`; for a family the part before the number
   std::uint8_t count;    ///< members of the family, 1 for a single register
   Type type;
   std::uint8_t vectorSize; ///< 4 for `%tid`, whose components are `.x .y .z .w`
@@ -25,7 +25,7 @@ struct SpecialRegisterInfo {
   std::uint16_t sm; ///< lowest target
 };
 
-/// Of a register or of the family that it belongs to.
+/// For a register, or for its family.
 const SpecialRegisterInfo& specialRegisterInfo(SpecialRegister reg);
 
 /// The register with this name (`%tid`, without component), if there is one.

@@ -10,7 +10,7 @@
 
 namespace orias::ptx {
 
-/// A token in the form that ANTLR expects.
+/// A token in ANTLR's format.
 class PtxToken final : public antlr4::Token {
  public:
   void set(const LexToken& token, std::size_t index, std::string_view source, bool firstOnLine) {
@@ -45,7 +45,7 @@ class PtxToken final : public antlr4::Token {
   bool firstOnLine_ = false;
 };
 
-/// The tokens of a source text, of which only a window is in memory: from the last `forget()` to the lookahead.
+/// The tokens of a source text. Only a window is in memory: from the last `forget()` to the lookahead.
 class TokenWindow final : public antlr4::TokenStream {
  public:
   explicit TokenWindow(std::string_view text) : text_(text), lexer_(text) {
@@ -56,11 +56,11 @@ class TokenWindow final : public antlr4::TokenStream {
   /// Drops all tokens before the current one. The current one may move.
   void forget();
 
-  /// Where brackets become nested deeper than kMaxNesting, if they do: the text ends there.
+  /// The location where brackets are nested deeper than kMaxNesting, if any; the text ends there.
   SourceLoc tooDeep() const { return tooDeep_; }
 
   PtxToken* current() { return current_; }
-  /// The token before the current one, if it was not forgotten.
+  /// The token before the current one, unless it was forgotten.
   PtxToken* previous() { return pos_ == 0 ? nullptr : &token(pos_ - 1); }
 
   antlr4::Token* LT(ssize_t k) override;
@@ -91,13 +91,13 @@ class TokenWindow final : public antlr4::TokenStream {
   static constexpr std::size_t kChunk = 64; ///< tokens
 
   PtxToken& token(std::size_t i) const { return chunks_[i / kChunk][i % kChunk]; }
-  /// Reads tokens until the window holds `count` of them or the text ends.
+  /// Reads tokens until the window has `count` of them or the text ends.
   void fill(std::size_t count);
   void countNesting(const LexToken& token);
 
   std::string_view text_;
   Lexer lexer_;
-  std::vector<std::unique_ptr<PtxToken[]>> chunks_; ///< the window: tokens stay where they are when it grows
+  std::vector<std::unique_ptr<PtxToken[]>> chunks_; ///< the window, in chunks, so that tokens do not move when it grows
   std::size_t count_ = 0;                           ///< tokens in the window
   std::size_t base_ = 0;                            ///< number of forgotten tokens
   std::size_t pos_ = 0;

@@ -93,7 +93,7 @@ std::string_view typeName(Type type) {
 
 namespace {
 
-/// Types by the hash of their names, then in the next free place.
+/// Types by the hash of their names, with open addressing.
 constexpr auto kTypePlaces = [] {
   std::array<Type, 256> places{};
   static_assert(2 * std::size(kTypes) < 256);

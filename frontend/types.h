@@ -6,7 +6,7 @@
 
 namespace orias::ptx {
 
-/// The types that a PTX declaration or an opcode suffix can name (manual: "Types").
+/// The types of PTX declarations and opcode suffixes (manual: "Types").
 enum class Type : std::uint8_t {
   None,
   Pred,
@@ -64,7 +64,7 @@ enum class Type : std::uint8_t {
   SurfRef,
 };
 
-/// How the bits of a type are meant.
+/// The interpretation of the bits of a type.
 enum class TypeClass : std::uint8_t { None, Predicate, Bits, Unsigned, Signed, Float, Opaque };
 
 /// Size in bits of one element: 1 for a predicate, 64 for an opaque reference (it is stored as a handle), 0 for None.

@@ -185,6 +185,7 @@ class ChildGrids final : public launch::GridEngine {
   const ptx::Module& module_;
 };
 
+/// A running launch.
 class Machine {
  public:
   Machine(const Program& program, launch::Device& device, const launch::RunOptions& options,

@@ -22,7 +22,7 @@ struct Clusters {
   bool isExplicit = false; ///< the launch or the kernel requests clusters; if not, each block is one
 
   std::uint32_t blocks() const { return static_cast<std::uint32_t>(shape.count()); }
-  /// The first block of the cluster with this number, counted along x first.
+  /// The position of the cluster with this number in the grid of clusters, counted along x first.
   Dim3 cluster(std::uint64_t number) const;
   /// The position of the block with this rank in its cluster, and in the grid.
   Dim3 inCluster(std::uint32_t rank) const;
