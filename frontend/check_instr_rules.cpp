@@ -236,8 +236,7 @@ std::string checkOperandRules(const Module& module, Arch arch, const Function& f
   if (std::string problem = checkVectors(function, form, operands); !problem.empty()) return problem;
   if (std::string problem = checkConstants(module, form, operands); !problem.empty()) return problem;
   if (isIn(form.op, {Op::MbarrierArrive, Op::MbarrierArriveDrop})) return checkArrivals(module, form, operands);
-  constexpr std::size_t kIgnored = 3; // after two addresses and a size: the number of bytes, or whether to ignore the
-                                      // source
+  constexpr std::size_t kIgnored = 3; // after two addresses and a size: the source size, or whether to ignore it
   if (form.op == Op::CpAsync && operands.size() > kIgnored && module.version < Version{7, 5} &&
       elementType(function, operands[kIgnored]) == Type::Pred)
     return "Feature 'ignore-src on cp.async' requires PTX ISA .version 7.5 or later";

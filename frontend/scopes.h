@@ -85,8 +85,7 @@ class Scopes {
     bool canonical = true;              ///< no leading zeros
     std::uint32_t memberOf = kNoId;     ///< the serial of the family of which `member` is a member
     Symbol member;                      ///< the last member with this name
-    std::uint32_t singleScope = kNoId;  ///< for a base name: the scope of the last declaration of a single
-                                        /// `base<number>`
+    std::uint32_t singleScope = kNoId;  ///< for a base name: last scope that declares a single `base<number>`
     std::uint32_t lowestSingle = kNoId; ///< and the lowest number among these
   };
   struct Mark {

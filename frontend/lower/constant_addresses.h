@@ -25,8 +25,7 @@ class ConstantAddresses {
   class Solver;
 
   const Module* module_;
-  std::vector<std::vector<std::uint8_t>> registers_; // by function and register: the union of the origins of all
-                                                     // definitions
+  std::vector<std::vector<std::uint8_t>> registers_; // by function and register: union over all definitions
   std::vector<std::uint8_t> variables_;              // by variable, for parameters and arguments
 };
 

@@ -35,11 +35,9 @@ struct ModuleLayout {
   const FormTable* forms = nullptr;
   const CallGraph* calls = nullptr;
   LowerOptions options;
-  std::vector<std::uint32_t> symbolOf; ///< by VariableId: index into ori::Module::symbols, kNoId if none
-  std::vector<std::uint32_t>
-      functionSymbol;                    ///< by FunctionId: likewise; in relocatable code every function with a body
-                                         /// has a symbol
-  std::vector<std::int64_t> constOffset; ///< by VariableId: offset in constant bank 3, -1 if none
+  std::vector<std::uint32_t> symbolOf;       ///< by VariableId: index into ori::Module::symbols, kNoId if none
+  std::vector<std::uint32_t> functionSymbol; ///< by FunctionId: likewise; relocatable code has one for every body
+  std::vector<std::int64_t> constOffset;     ///< by VariableId: offset in constant bank 3, -1 if none
   const InlinePlan* plan = nullptr;
   std::optional<ConstantAddresses> constantAddresses; ///< set if a kernel has pointers to constant memory
   /// A linker assigns the addresses of variables. Otherwise this is a whole program, which assigns its own addresses,
@@ -182,7 +180,7 @@ class FunctionLowering {
   isa::Operand newCarry() { return staged(carry()); }
 
   // --- calls (call.cpp, recursive_calls.cpp)
-  /// Is this a .param variable of a function or of a call, which lives in registers, and not a parameter of the kernel?
+  /// Whether this is a .param variable of a function or of a call, which is kept in registers; not a kernel parameter.
   bool isCallParam(VariableId id) const;
   /// The target of a `ret`: null in the kernel itself.
   ori::Block* returnTo() const { return returnTo_; }
@@ -271,7 +269,7 @@ class FunctionLowering {
   bool namesData() const { return layout_.namesData; }
 
   const Instruction& current() const { return *current_; }
-  /// The guard of the current instruction (PT without one). Handlers of pure instructions need not look at it.
+  /// The guard of the current instruction (PT without one). Handlers of pure instructions can ignore it.
   isa::Operand guard();
   /// The temporary result of a guarded instruction; otherwise the register itself.
   isa::Operand staged(isa::Operand target);

@@ -33,8 +33,7 @@ struct InlineLimits {
   std::uint64_t growthPercent = 150; ///< ... or this percentage of its size before, if that is more
   std::uint64_t callCost = 8;        ///< cost of a call by the ABI to its caller
   unsigned depth = 100;              ///< nesting of inlined calls, and so the depth of the recursion in lowering
-  unsigned sharedCalls = 8;          ///< most calls that may share one copy of a body that is not inlined at several
-                                     /// calls
+  unsigned sharedCalls = 8;          ///< most calls that may share one copy of a body, if it is not inlined
   friend bool operator==(const InlineLimits&, const InlineLimits&) = default;
 };
 

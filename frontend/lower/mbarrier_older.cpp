@@ -66,8 +66,7 @@ void arriveAt(FunctionLowering& f, const Instruction& i, const Form& form, const
     return;
   }
   if (drops) add(f, IsaOperand::rz(), a, 0, Value::constant(1, 1));
-  const IsaOperand uniform = a.uniform.isNone() ? IsaOperand::zero(File::UR) : a.uniform; // the instruction requires
-                                                                                          // one
+  const IsaOperand uniform = a.uniform.isNone() ? IsaOperand::zero(File::UR) : a.uniform; // required operand
   f.emit(IsaOp::ATOMS_ARRIVE, {state, a.base, uniform, offsetOf(a)});
 }
 

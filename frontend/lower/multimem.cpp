@@ -12,8 +12,7 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-constexpr int kAddWider = 3; ///< LDGMC operations on floating-point numbers that accumulate in f32, those on bytes in
-                             /// f16
+constexpr int kAddWider = 3; ///< LDGMC operations on floating-point numbers that sum in f32, those on bytes in f16
 
 std::optional<int> integerOperation(Mod action) {
   using isa::AtomOp;

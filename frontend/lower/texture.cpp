@@ -115,7 +115,7 @@ void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
   const auto name = TextureName::ofBracket(f, at);
   if (!name) return;
   std::vector<Value> coordinates = coordinatesOf(f, at.back(), coordinateType, *geometry);
-  if (coordinateType == Type::S32 && !isFetch) // behind the layer
+  if (coordinateType == Type::S32 && !isFetch) // after the layer
     for (Value& coordinate : std::span(coordinates).subspan(geometry->isArray ? 1 : 0))
       coordinate = asFloat(f, coordinate);
   if (geometry->isArray) coordinates[0] = knownLayer(f, coordinates[0]);

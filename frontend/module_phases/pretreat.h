@@ -28,8 +28,7 @@ namespace orias::ptx {
 ///     other use.
 ///  13 decided assumptions: guards that always hold are deleted, and so are instructions whose guard never holds.
 ///  14 undefined operands: a register without a definition reads as 0, where the instruction accepts a number.
-///  Addresses,
-///     guards and vectors are not changed.
+///     Addresses, guards and vectors are not changed.
 ///  15 NaN and infinity: must not be done. PTX exposes their bits.
 ///  16 discarded loop metadata: pragmas in bodies that no phase reads.
 ///  17 kernel metadata: .maxnctapersm of old PTX becomes .minnctapersm.

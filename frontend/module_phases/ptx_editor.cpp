@@ -57,7 +57,7 @@ std::vector<std::string> withSpaceWord(const Module& module, const Opcode& opcod
 
 } // namespace
 
-/// Queries the table for all opcodes at once, because a table query costs more than a look at an opcode.
+/// Queries the table for all opcodes at once, because a table query costs more than a check of an opcode.
 std::set<OpcodeId> PtxEditor::opcodesThatTake(StateSpace space) const {
   Module probe;
   probe.version = module_.version;

@@ -46,8 +46,7 @@ class PtxEditor {
   std::map<std::string, OpcodeId> made_;
   std::map<StateSpace, std::set<OpcodeId>> takeSpace_; ///< for the spaces requested so far
   std::map<std::pair<OpcodeId, StateSpace>, OpcodeId> withSpace_;
-  std::vector<std::pair<std::uint32_t, Statement>> inserted_; ///< index of the next statement, and the statement to
-                                                              /// insert
+  std::vector<std::pair<std::uint32_t, Statement>> inserted_; ///< the next statement's index, and the new statement
   std::set<std::uint32_t> erased_;                            ///< statements
   std::uint32_t registers_ = 0;
 };

@@ -18,16 +18,13 @@ struct Trap {
 };
 constexpr Trap kOutOfBounds{"access_out_of_physical_bounds", 2}; // column, instruction
 constexpr Trap kUnallocated{"unallocated_columns_access", 3};    // column, allocated columns, instruction
-constexpr Trap kOtherWarp{"current_warp_owner_invalid", 5};      // lane, warp, its first and last lane, whether it is a
-                                                                 // store
+constexpr Trap kOtherWarp{"current_warp_owner_invalid", 5};      // lane, warp, its first and last lane, is it a store
 constexpr Trap kMisaligned{"invalid_datapath_alignment", 3};     // lane, matrix, whether lane 16 would be correct
-constexpr Trap kSparseMismatch{"sparse_mismatch_between_idesc_mod", 2}; // sparsity of the descriptor, of the
-                                                                        // instruction
+constexpr Trap kSparseMismatch{"sparse_mismatch_between_idesc_mod", 2}; // sparsity: of descriptor, of instruction
 constexpr Trap kPermitGone{"phase_invalid_during_alloc", 1};
 constexpr Trap kBadCount{"allocation_granularity_invalid", 1};
 constexpr Trap kFreesUnallocated{"unallocated_columns_being_dealloced", 2}; // column, allocated columns
-constexpr Trap kFreesOther{"col_being_dealloced_not_returned_by_alloc", 2}; // bit of the group, first groups of
-                                                                            // allocations
+constexpr Trap kFreesOther{"col_being_dealloced_not_returned_by_alloc", 2}; // bit of the group, firsts of allocations
 
 // The functions' numbers for instructions and matrices.
 enum AccessKind { kLoad, kStore, kCopy, kShift, kProduct, kAllocation, kDeallocation };

@@ -12,11 +12,9 @@ namespace orias::ptx {
 /// - columns lie outside of tensor memory, or are not allocated,
 /// - a warp loads or stores lanes of another one,
 /// - a matrix of tcgen05.mma begins in a lane where it must not, or the descriptor and the instruction disagree on
-/// whether
-///   A is sparse,
+///   whether A is sparse,
 /// - tcgen05.alloc requests an invalid number of columns, or the permit was given up; tcgen05.dealloc frees columns
-/// that
-///   tcgen05.alloc did not return.
+///   that tcgen05.alloc did not return.
 /// The functions and their arguments are those of ptxas; debuggers show their names. As in ptxas, only the columns of
 /// the first half are checked for .16x32bx2.
 ///

@@ -1,6 +1,6 @@
 #pragma once
 
-// The machine code of a cubin's sections, for programs that look at words and at nothing else of the file.
+// The machine code of a cubin's sections, for programs that only examine words.
 
 #include "encoder/cubin/elf_file.h"
 #include "encoder/cubin/names.h"
@@ -22,11 +22,11 @@ struct CodeSection {
 };
 
 struct CubinCode {
-  const isa::Target* target = nullptr; ///< null for a chip that orias does not know; there are no sections then
+  const isa::Target* target = nullptr; ///< null for a chip that orias does not know; there are then no sections
   std::vector<CodeSection> sections;
 };
 
-/// Throws orias::Error for what is no ELF file.
+/// Throws orias::Error if the file is not ELF.
 inline CubinCode codeOf(const char* path) {
   std::ifstream in(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};

@@ -3,8 +3,8 @@
 //   hazard_cubins [--mutate] [--show=N] file.cubin ...
 //
 // With --mutate it breaks every instruction's control word in turn, by shortening the stall or dropping one scoreboard
-// from the wait mask, and counts how often the checker notices. ptxas leaves some slack, so that not every change
-// breaks something; the share that is noticed shows whether the checker sees at all. Exits 1 when an unbroken cubin has
+// from the wait mask, and counts how often the checker reports it. ptxas leaves some slack, so not every change
+// breaks something; the reported share shows how sensitive the checker is. Exits 1 when an unbroken cubin has
 // violations.
 
 #include "encoder/hazard.h"
@@ -28,7 +28,7 @@ struct Totals {
   std::map<std::string, unsigned> unknownOpcodes;
 };
 
-/// Breaks each word of the function in turn. Quadratic, so it takes every n-th instruction of large functions.
+/// Breaks each word of the function in turn. Quadratic, so large functions are sampled.
 void mutate(std::vector<isa::Word> words, const isa::Target& target, Totals& totals) {
   constexpr std::size_t kTrials = 400;
   const std::size_t step = std::max<std::size_t>(1, words.size() / kTrials);

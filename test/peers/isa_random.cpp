@@ -1,7 +1,6 @@
 // isa_random CHIP SEED COUNT: COUNT random instructions of each row of the table that the chip has, one line each: the
-// word and our text.
-// Checks on the way that the word decodes to the same instruction. isa_random.py asks nvdisasm what it prints for these
-// words.
+// word and our text. Also checks that the word decodes to the same instruction. isa_random.py compares the text with
+// that of nvdisasm.
 
 #include "encoder/isa/codec.h"
 #include "encoder/isa/older_words.h"
@@ -34,14 +33,14 @@ class Generator {
     keepAbsolutePositive(d, inst);
     keepUsual(d, inst);
     inst.guard = Operand::physical(d.guardFile(), below(4) == 0 ? below(8) : 7);
-    // Only with these stall counts does nvdisasm read the reuse bits.
+    // nvdisasm decodes the reuse bits only with these stall counts.
     inst.control.stall = static_cast<std::uint8_t>(1 + below(11));
     inst.control.yield = true;
     return inst;
   }
 
  private:
-  /// No code has a negative address without a register; nvdisasm prints it without a sign there, we do not.
+  /// Real code has no negative address without a register. nvdisasm prints it without a sign, we do not.
   static void keepAbsolutePositive(const InstrDesc& d, Inst& inst) {
     Operand* offset = nullptr;
     for (unsigned i = 0; i < d.slotCount; ++i) {
@@ -55,8 +54,8 @@ class Generator {
     if (offset && offset->imm < 0) offset->imm = 0;
   }
 
-  /// Nor has it an address of no register and a uniform one, or a register that is zero for the threads of a barrier,
-  /// or converts a number that is known; nvdisasm's text of these depends on the chip and on the type.
+  /// Real code also has no address with only a uniform register, no zero register for the threads of a barrier, and no
+  /// conversion of a constant. nvdisasm's text of these depends on the chip and on the type.
   static void keepUsual(const InstrDesc& d, Inst& inst) {
     for (unsigned i = 0; i < d.slotCount; ++i) {
       Operand& o = inst.operands[i];
@@ -64,7 +63,7 @@ class Generator {
       const bool isCount = d.slots[i].name == "count" && o.isReg(File::R);
       if ((isAddress || isCount) && d.slots[i].file == File::R && o.isZeroReg()) o.reg = 4;
     }
-    // nor a buffer of B of a product that leaves no weights in place
+    // Real code has no buffer of B in a product that does not keep weights.
     if (d.slotIndex("URi") >= 0 && d.modIndex(Mod::Sub3) >= 0 && getMod(inst, Mod::Sub3) == 0)
       setMod(inst, {Mod::Sub2, 0});
     if (d.op == Op::I2F_IMM || d.op == Op::I2F_64_IMM) inst.operands[1].imm &= 0x7fffffff;
@@ -141,14 +140,14 @@ int main(int argc, char** argv) {
       for (unsigned i = 0; i < count; ++i) {
         const Inst inst = generator.make(d, form);
         const EncodeResult r = encode(inst, *target);
-        if (!r && encode(inst)) continue; // what the chip does not have
+        if (!r && encode(inst)) continue; // not available on the chip
         if (!r) {
           std::fprintf(stderr, "%s\n", r.error.c_str());
           ++failures;
           continue;
         }
         const std::optional<Inst> back = decodeFor(*target, r.word);
-        // Older chips leave out what means nothing to them.
+        // Older chips omit modifiers that they do not have.
         const std::string text = printFor(*target, back && target->smVersion() < 90 ? *back : inst);
         if (!back || printFor(*target, *back) != text || encode(*back, *target).word != r.word) {
           std::fprintf(stderr, "%s: %s decodes to %s\n", d.name.data(), text.c_str(),

@@ -25,7 +25,7 @@ using namespace orias::isa;
 
 namespace {
 
-/// Words of a kind: different ones, and how often they occur together.
+/// Words of a kind: the distinct ones, and their total count.
 struct Bucket {
   unsigned long count = 0, weight = 0;
   std::vector<std::string> examples;

@@ -1,17 +1,17 @@
-// The least distances that the code of cubins keeps, to compare the latency tables with: what ptxas never does closer
-// is what the tables must not allow.
+// The least distances in the code of cubins, to compare with the latency tables: the tables must not allow less than
+// ptxas ever uses.
 //
 //   least_distances [--all] [--samples=N] [--readers] file.cubin ...
 //
 // A line for each kind of dependence (raw, waw, war), file, producing opcode with its port, and class and port of the
-// consumer: the entry of the table, the least distance that was seen, how often, and the number of samples. "stall"
-// lines are for an opcode and its class: the least stall count, of the table and as it was seen. Without
+// consumer: the entry of the table, the least observed distance, its count, and the number of samples. "stall"
+// lines are for an opcode and its class: the least stall count, of the table and observed. Without
 // --all only the lines whose entry is below the least distance, with at least N samples (10). Then the opcodes that
-// take a scoreboard which the table of instructions does not account for. With --readers the second of a pair is named
-// by its opcode, too, to find out whether a class should be two.
+// use a scoreboard which the instruction table does not account for. With --readers the consumer is also given
+// by its opcode, to find out whether a class should be split.
 //
-// Distances are sums of stall counts along the words, as if no scoreboard was ever waited for. A branch that is always
-// taken ends the search. What comes late by a scoreboard is left out.
+// Distances are sums of stall counts along the words, without waits for scoreboards. An unconditional branch
+// ends the search. Results that are signaled by a scoreboard are left out.
 
 #include "encoder/control_flow.h"
 #include "encoder/isa/effects.h"
@@ -38,7 +38,7 @@ constexpr std::array<const char*, 3> kKinds{"raw", "waw", "war"};
 
 struct Seen {
   unsigned table = 0;
-  std::map<unsigned, unsigned> distances; ///< how often each was seen
+  std::map<unsigned, unsigned> distances; ///< count of each distance
 };
 using Key = std::tuple<std::string, std::string, std::string, std::string>; ///< kind, file, producer, consumer
 

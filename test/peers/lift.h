@@ -1,6 +1,6 @@
 #pragma once
 
-// Machine words as an allocated Ori function again, so that phases behind allocation can be tried on the code of
+// Converts machine words back to an allocated Ori function, so that phases after allocation can be tried on the code of
 // others.
 
 #include "encoder/isa/codec.h"
@@ -12,9 +12,9 @@
 
 namespace orias::test {
 
-/// Appends the words to `function`, one block for each target and each end of a block. False when there is a word
-/// without a row, or control flow that words alone do not tell (calls, returns, branches to a register). Control fields
-/// are dropped, and so are NOPs.
+/// Appends the words to `function`, with blocks split at targets and ends of blocks. Returns false if a word has no
+/// row, or if the words alone do not determine the control flow (calls, returns, branches to a register). Control
+/// fields and NOPs are dropped.
 inline bool lift(std::span<const isa::Word> words, ori::Function& function) {
   std::vector<isa::Inst> insts;
   for (const isa::Word& word : words) {

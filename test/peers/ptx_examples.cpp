@@ -1,9 +1,9 @@
-// Prints an example of every form in the PTX instruction table, one statement a line, with the lowest target and
+// Prints an example of every form in the PTX instruction table, one statement per line, with the lowest target and
 // version:
 //   sm_53 4.2 <tab> add.sat.f16 %h1, %h2, %h3;
-// ptx_table.py gives them to ptxas, which must accept them all. With the statements' preamble as argument
-// (test/unit/frontend/instr_preamble.ptx), what orias' own checks refuse is left out: rules between modifiers that the
-// table does not have, such as cvt.sat between types that need none.
+// ptx_table.py passes them to ptxas, which must accept them all. With the statements' preamble as argument
+// (test/unit/frontend/instr_preamble.ptx), the examples that orias' own checks refuse are left out: these violate rules
+// between modifiers that the table does not have, such as cvt.sat between types that need none.
 
 #include "test/forms/statement.h"
 
@@ -25,7 +25,7 @@ namespace {
 /// Small enough for Diagnostics::kMaxErrors.
 constexpr std::size_t kBatch = 50;
 
-/// Those of the statements that orias' own checks refuse.
+/// The indices of the statements that orias' own checks refuse.
 std::set<std::size_t> refusedByOrias(const std::string& preamble, const std::vector<Statement>& statements) {
   std::set<std::size_t> refused;
   if (preamble.empty()) return refused;
@@ -38,7 +38,7 @@ std::set<std::size_t> refusedByOrias(const std::string& preamble, const std::vec
   ptx::checkInstructions(*module, ptx::FormTable(*module), {}, diags);
   const auto first = static_cast<std::uint32_t>(std::count(preamble.begin(), preamble.end(), '\n')) + 1;
   for (const Diagnostic& d : diags.all()) {
-    // A target that is too low is no fault of the example: ptx_table.py gives each the one that it needs.
+    // Too low a target is not an error of the example: ptx_table.py uses the required one for each.
     const bool isTarget =
         d.message.starts_with("Feature '") || d.message.find("not supported on .target '") != std::string::npos;
     if (d.severity == Severity::Error && !isTarget) refused.insert(d.loc.line - first);

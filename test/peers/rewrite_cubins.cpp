@@ -1,10 +1,9 @@
-// Takes the code of ptxas' cubins, forgets its control words, schedules and controls it as orias does, and has the
-// hazard checker look at the result. Prints the cycles that both schedules take by themselves (waits for scoreboards
-// not counted).
+// Takes the code of ptxas' cubins, discards its control words, schedules it and sets control words as orias does, and
+// runs the hazard checker on the result. Prints the cycles of both schedules (without waits for scoreboards).
 //
 //   rewrite_cubins [--serial] [--reorder] [--show=N] file.cubin ...
 //
-// Exits 1 when the checker complains about ours.
+// Exits 1 if the checker finds violations in our code.
 
 #include "encoder/code.h"
 #include "encoder/hazard.h"
@@ -31,7 +30,7 @@ struct Cost {
   unsigned long estimate = 0; ///< with scoreboards released after the expected latencies
 };
 
-/// Sums over the words once each, as if all were executed once; the padding behind the last EXIT or branch left out.
+/// Sums over the words, as if each executed once, without the padding after the last EXIT or branch.
 Cost costOf(std::span<const isa::Word> words, const isa::Target& target) {
   Cost cost;
   std::size_t end = words.size();
@@ -43,7 +42,7 @@ Cost costOf(std::span<const isa::Word> words, const isa::Target& target) {
       if (isa::getBits(w, 116 + sb, 1) != 0) cost.estimate = std::max(cost.estimate, released[sb]);
     if (const auto inst = isa::decode(w)) {
       const auto c = isa::latencyClassOf(inst->op, inst->mods);
-      constexpr unsigned long kRead = 12; // cycles until late sources have been read, roughly
+      constexpr unsigned long kRead = 12; // approximate cycles until late sources have been read
       auto& written = released[inst->control.writeBarrier & 7];
       auto& read = released[inst->control.readBarrier & 7];
       written = std::max(written, cost.estimate + target.expectedLatency(c));

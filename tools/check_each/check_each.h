@@ -31,8 +31,7 @@ struct CheckOptions {
 
 struct Verdict {
   bool ok = true;
-  std::string phase;    ///< the first with a difference: "46 GeneralOptimizeMid2", "lowering", "encoding"; empty when
-                        /// ok
+  std::string phase;    ///< the first difference: "46 GeneralOptimizeMid2", "lowering", "encoding"; empty when ok
   std::string text;     ///< for users: where memory differs, and what the phase changed
   unsigned checked = 0; ///< executed states of the kernel: after lowering, each phase that changed it, encoding
   unsigned skipped = 0; ///< states that the emulator cannot run

@@ -411,8 +411,7 @@ void Machine::setActive(const Operation& op, std::uint32_t lanes) {
   path().mask = mask;
 }
 
-// --- Ori before phase 99: lanes meet at the start of any block
-// ---------------------------------------------------------
+// --- Ori before phase 99: lanes reconverge at the start of any block
 
 void Machine::mergePaths() {
   Warp& w = warp();

@@ -100,7 +100,7 @@ class Machine {
   /// Timing: the instruction has finished. Instructions that it disturbed run again, and hazards are reported.
   void endTimed();
 
-  // --- uniform_check.cpp: what somebody calls uniform
+  // --- uniform_check.cpp: claims of uniformity
   void takeClaims();
   void checkClaims(const Operation& op, std::uint32_t lanes);
   void checkClaim(const Operation& op, unsigned read, std::uint32_t lanes);
@@ -127,7 +127,7 @@ class Machine {
   void store(const Write& write, unsigned lane, std::uint32_t value);
   std::uint32_t uniformWord(const Operation& op, int slot, unsigned word) const;
 
-  // --- flow.cpp: where lanes go on
+  // --- flow.cpp: control flow of lanes
   void branch(const Operation& op, std::uint32_t lanes);
   bool isDivided(const Operation& op, std::uint32_t lanes);
   void branchDivided(const Operation& op, std::uint32_t lanes);
@@ -204,7 +204,7 @@ class Machine {
   /// Reads the word of a barrier, applies `change`, and writes it back.
   template <typename F> void changeBarrier(std::uint64_t address, unsigned lane, F change);
 
-  // --- bulk_copy.cpp: copies of which a barrier hears
+  // --- bulk_copy.cpp: copies that signal a barrier
   void copyBulk(const Operation& op, std::uint32_t lanes);
   void storeRemote(const Operation& op, std::uint32_t lanes);
   /// The CTAs that get a copy. A CTA outside the cluster ends the run.
@@ -258,7 +258,7 @@ class Machine {
                   bool isAtomic);
   void fault(launch::Fault fault, Space space, std::uint64_t address, unsigned lane, std::size_t size, bool isWrite);
 
-  // --- async_copy.cpp: copies beside the warp
+  // --- async_copy.cpp: asynchronous copies
   void copyToShared(const Operation& op, std::uint32_t lanes);
   void endCopyGroup(const Operation& op, std::uint32_t lanes);
   void waitForCopies(const Operation& op, std::uint32_t lanes);
@@ -351,7 +351,7 @@ class Machine {
   Code code_;
   launch::RunResult result_;
 
-  // --- the cluster that runs, and of its CTAs the one that does
+  // --- the running cluster and CTA
   std::vector<Cta> ctas_; ///< by rank
   Cta* cta_ = nullptr;
   ClusterBarrier clusterBarrier_;
@@ -361,7 +361,7 @@ class Machine {
   RaceCheck races_;
   std::uint32_t localBase_ = 0;
 
-  // --- the warp that runs
+  // --- the running warp
   Warp* warp_ = nullptr;
   std::uint32_t at_ = 0;          ///< index of the current operation
   bool stopped_ = false;          ///< the run has ended

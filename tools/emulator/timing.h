@@ -79,8 +79,8 @@ class Timing {
     bool isWrite = false, isLate = false;
     std::uint8_t cover = 0;   ///< waiting for any of these scoreboards completes it
     std::uint8_t counted = 0; ///< scoreboards of it or of later instructions of its queue that signal its completion
-    std::array<std::uint8_t, kScoreboards> younger{}; ///< for each of `counted`: how many later instructions of that
-                                                      /// queue use it
+    std::array<std::uint8_t, kScoreboards> younger{}; ///< for each of `counted`: later instructions of the queue with
+                                                      /// it
     isa::Access access;
     std::uint32_t producer = 0;
     std::uint32_t lanes = 0;

@@ -64,8 +64,7 @@ struct Warp {
   std::vector<std::uint32_t> p;  ///< [row]: one bit for each lane
   std::vector<std::uint32_t> u;  ///< uniform registers
   std::vector<std::uint32_t> up; ///< uniform predicates: 0 or 1
-  std::vector<std::uint32_t> b;  ///< [row * 32 + lane]: the lanes with which the lane reconverges at the convergence
-                                 /// barrier
+  std::vector<std::uint32_t> b;  ///< [row * 32 + lane]: the lanes with which the lane reconverges at the barrier
   std::array<std::uint32_t, kLanes> from{}; ///< predecessor block of each lane
   std::array<std::uint64_t, kLanes> rpc{};  ///< Rpc
   std::vector<Path> paths;

@@ -30,8 +30,7 @@ class WarpClock {
   /// newest.
   struct Queue {
     std::uint64_t all = 0;
-    std::array<std::uint64_t, kKept> upTo{}; ///< by number of the result, modulo kKept: completion of it and all before
-                                             /// it
+    std::array<std::uint64_t, kKept> upTo{}; ///< by result number, modulo kKept: when it and all before are done
     std::uint32_t count = 0;
 
     void add(std::uint64_t time);

@@ -294,7 +294,7 @@ Races::Strength Machine::strengthOf(const Thread& t) {
   return s;
 }
 
-// ---- What is told
+// ---- Messages
 
 std::string Machine::threadName(const Thread& t) {
   return fmt::format("block ({},{},{}), thread ({},{},{})", t.cta->id.x, t.cta->id.y, t.cta->id.z, t.tid.x, t.tid.y,

@@ -107,8 +107,7 @@ struct Thread {
   ThreadState state = ThreadState::Ready;
   Wait wait = Wait::None;
   std::uint32_t waitMask = 0;
-  std::optional<std::uint64_t> clusterPhase; ///< the phase in which it arrived at the cluster's barrier, until it has
-                                             /// waited
+  std::optional<std::uint64_t> clusterPhase; ///< phase of its arrival at the cluster's barrier, until it has waited
   std::uint32_t lane = 0;
   std::uint32_t index = 0;  ///< in the block
   std::uint32_t number = 0; ///< in the cluster, where each block begins at a multiple of the warp size
@@ -243,7 +242,7 @@ void leave(Thread& thread);
 /// Ends the thread, and releases those that wait for it.
 void exitThread(Thread& thread);
 
-// --- synchronisation (sync.cpp) -------------------------------------------------------------------------------------
+// --- synchronization (sync.cpp) -------------------------------------------------------------------------------------
 
 /// Waits until all live lanes of `mask` execute this instruction (the same opcode with the same mask), then runs
 /// Inst::group for them.

@@ -181,7 +181,7 @@ bool translateAllocation(FunctionTranslator& t) {
   return true;
 }
 
-// ---- What a thread asks for
+// ---- Operations of a thread
 
 launch::TensorSide sideOf(Thread& t, Cta& cta) {
   return {&cta.tensor, [&t, rank = cta.rank](std::uint64_t address, std::span<std::byte> out) {

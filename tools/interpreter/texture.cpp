@@ -124,8 +124,7 @@ struct TextureAccess {
   std::span<const std::uint32_t> shifts;   ///< may be empty
   std::span<const std::uint32_t> byX, byY; ///< derivatives; may be empty
   std::span<const std::uint32_t> values;
-  std::span<const std::uint32_t> level, reference; ///< one each, or none; lists, because constants get their slots
-                                                   /// there
+  std::span<const std::uint32_t> level, reference; ///< one each, or none; lists, for the slots of constants
   bool isFetch = false;                            ///< integer coordinates
   bool isFilteredByIntegers = false;               ///< integer coordinates are converted to floating point and filtered
   int component = -1;                              ///< of tld4

@@ -16,8 +16,7 @@ std::optional<launch::TextureShape> shapeOf(const ptx::Form& form);
 /// Inst::detail of both.
 struct TexelAddress {
   launch::TextureShape shape = launch::TextureShape::Plane;
-  std::span<const std::uint32_t> handle; ///< one, or one and the sampler's; a list, because constants get their slots
-                                         /// there
+  std::span<const std::uint32_t> handle;      ///< one, or one and the sampler's; a list, for the slots of constants
   std::span<const std::uint32_t> coordinates; ///< preceded by the sample and the layer, if there are any
 };
 

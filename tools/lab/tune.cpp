@@ -18,8 +18,7 @@ namespace {
 
 constexpr std::size_t kPopulation = 32; ///< random settings at the start
 constexpr unsigned kMostChanges = 6;    ///< knobs that a random setting changes
-constexpr std::size_t kSettings = 8;    ///< maximum number of settings compiled per launch, if the number of launches
-                                        /// is limited
+constexpr std::size_t kSettings = 8;    ///< most settings compiled per launch, if launches are limited
 constexpr double kLeastGain = 1e-9;
 constexpr double kRegistersFirst = 1e-9; ///< cycles break ties between equal register counts
 

@@ -26,8 +26,7 @@ struct TuneOptions {
   std::size_t mostJobs =
       0; ///< likewise after this number of jobs; 0: no limit. With a limit on jobs the result is reproducible
   std::uint64_t seed = 1;
-  std::vector<std::string> knobs;   ///< the knobs to search; empty: all except those for debugging and those that make
-                                    /// assumptions
+  std::vector<std::string> knobs;   ///< the knobs to search; empty: all but debugging aids and assumptions
   std::vector<std::string> options; ///< options to search: "-O2", "--maxrregcount=64"; one of each name at a time
   std::string program;              ///< see JobProcesses
   unsigned atOnce = 1;

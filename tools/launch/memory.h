@@ -27,7 +27,7 @@ enum class Fault : std::uint8_t {
   None,
   OutOfBounds,   ///< not inside one allocation
   Misaligned,    ///< not a multiple of its size
-  Uninitialised, ///< reads bytes that nobody wrote; only with tracking
+  Uninitialised, ///< reads bytes that were never written; only with tracking
 };
 
 /// Byte-addressed memory made of allocations with unmapped gaps between them, so that a wrong address faults instead of
@@ -50,7 +50,7 @@ class Memory {
   /// Copies `out.size()` bytes from memory: a power of two, at an address that is a multiple of it.
   Fault read(std::uint64_t address, std::span<std::byte> out);
   Fault write(std::uint64_t address, std::span<const std::byte> in);
-  /// Marks bytes as initialised without writing them.
+  /// Marks bytes as initialized without writing them.
   void initialise(std::uint64_t address, std::uint64_t size);
   /// What is in these bytes now is an address of the initial value.
   void noteAddress(std::uint64_t address, std::uint64_t size);

@@ -35,7 +35,7 @@ struct TensorMap {
   std::array<unsigned, kMostDimensions> elementStride{1, 1, 1, 1, 1}; ///< stride between copied elements
   unsigned interleave = 0;                                            ///< 0 none, 1 16 bytes, 2 32 bytes
   unsigned swizzle = 0;                                               ///< 0 none, 1 32, 2 64, 3 128 bytes
-  unsigned swizzleAtomicity = 0;                                      ///< 0 16 bytes; others are not modelled
+  unsigned swizzleAtomicity = 0;                                      ///< 0 16 bytes; others are not modeled
   bool fillsNan = false;                                              ///< the value of elements outside
   Mode mode = Mode::Box; ///< Image, Width and Width128 use the fields below, and no box; FourRows is for Box maps
   std::array<int, kMostSpatial> lower{}, upper{}; ///< corners of the pixels' bounding box

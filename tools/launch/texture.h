@@ -128,7 +128,7 @@ class Texels {
   Found find(const Place& place) const;
   Texel texel(const std::array<std::int64_t, 3>& at, std::uint32_t plane, unsigned level) const;
   Texel texelOrBorder(std::array<std::int64_t, 3> at, const Found& found, const Place& place) const;
-  /// -1: outside, and nothing stands there.
+  /// -1: outside, without a value.
   std::int64_t resolved(unsigned dimension, std::int64_t at, unsigned level) const;
   bool compares(float reference, float texel) const;
   bool givesFloats() const;

@@ -75,8 +75,7 @@ std::uintptr_t range() {
     const std::uintptr_t huge =
         (reinterpret_cast<std::uintptr_t>(made) + kInSmallPages + kHugePage - 1) & ~(kHugePage - 1);
     wanted = huge - kInSmallPages;
-    madvise(reinterpret_cast<void*>(huge), kRangeBytes - kInSmallPages, MADV_HUGEPAGE); // small pages are equally
-                                                                                        // correct
+    madvise(reinterpret_cast<void*>(huge), kRangeBytes - kInSmallPages, MADV_HUGEPAGE); // small pages work, too
   }
   if (rangeBegin.compare_exchange_strong(begin, wanted, std::memory_order_acq_rel)) return wanted;
   if (made != MAP_FAILED) munmap(made, kAsked); // another thread was first

@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint32_t kTypeRela = 4;
 constexpr std::uint32_t kTypeRel = 9;
 
-/// A program of ORIAS_PEERS_DIR or of the PATH, or an empty path.
+/// A program of ORIAS_PEERS_DIR or on the PATH, or an empty path.
 fs::path findPeer(const std::string& name) {
   std::string folders;
   if (const char* peers = std::getenv("ORIAS_PEERS_DIR")) folders = std::string(peers) + ":" + peers + "/bin:";
@@ -45,7 +45,7 @@ void store(const fs::path& path, std::span<const std::byte> bytes) {
   std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
 }
 
-/// What a program prints for a file; fails the test when the program does.
+/// The output of a program for a file; fails the test if the program fails.
 std::string outputOf(const fs::path& program, const std::string& options, const fs::path& file) {
   const fs::path output = file.string() + ".out";
   const std::string command =
@@ -58,7 +58,7 @@ std::string outputOf(const fs::path& program, const std::string& options, const 
   return text;
 }
 
-/// A folder of its own that goes with the test.
+/// A temporary folder for the test.
 class Scratch {
  public:
   Scratch() {
@@ -73,7 +73,7 @@ class Scratch {
   fs::path path_;
 };
 
-/// ptxas leaves empty relocation sections behind; the writer does not make them.
+/// ptxas emits empty relocation sections; the writer does not.
 std::vector<ElfSection> sectionsThatSay(const ElfFile& file) {
   std::vector<ElfSection> sections;
   std::copy_if(file.sections.begin(), file.sections.end(), std::back_inserter(sections),
@@ -94,7 +94,7 @@ void checkSame(const ElfFile& theirs, const ElfFile& ours) {
     CHECK(b.flags == a.flags);
     CHECK(b.alignment == a.alignment);
     CHECK(b.entrySize == a.entrySize);
-    if (a.name == ".strtab" || a.name == ".shstrtab" || a.name == ".symtab") continue; // names lie elsewhere
+    if (a.name == ".strtab" || a.name == ".shstrtab" || a.name == ".symtab") continue; // names are at other offsets
     CHECK(b.size == a.size);
     CHECK_MESSAGE(b.data == a.data, a.name);
   }

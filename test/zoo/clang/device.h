@@ -1,4 +1,4 @@
-// The little of CUDA's headers that the kernels of this folder need: clang has the rest built in.
+// The declarations of CUDA's headers that the kernels of this folder use; clang has the rest built in.
 #pragma once
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
