@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 // Chains of dependent instructions of variable latency, which wait for each other's scoreboard, and rows of independent
-// instructions. What a chain computes stays the same all the way.
+// instructions. The value of a chain never changes.
 
 namespace orias::gpu {
 
@@ -14,7 +14,7 @@ namespace {
 using isa::LatencyClass;
 
 constexpr unsigned kSteps = 16;
-/// Above the last-level cache of the chips, so that its start is no longer there when all of it has been written.
+/// Larger than the last-level cache of the chips, so that its start is evicted when all of it has been written.
 constexpr std::uint64_t kLargeBytes = std::uint64_t{96} << 20;
 
 struct Chain {
@@ -25,10 +25,10 @@ struct Chain {
   const char* result = "R32";
   const char* finish = "";
   std::uint64_t memoryBytes = 256;
-  bool pointsToItself = false; ///< each 8 bytes of the memory hold their own address
+  bool pointsToItself = false; ///< each 8 bytes of the memory contain their own address
   unsigned threads = 32;
-  const char* before = ""; ///< in the loop, in front of the steps
-  const char* behind = ""; ///< and behind them, instead of a wait for scoreboard 0
+  const char* before = ""; ///< in the loop, before the steps
+  const char* behind = ""; ///< in the loop, after the steps, instead of a wait for scoreboard 0
 };
 
 constexpr const char* kWaits = " {stall=2 yield wr=0 wait=0x1};\n";
@@ -67,7 +67,7 @@ constexpr std::array kChains = {
           "  CS2R R32:2, SRZ {stall=15};\n  CS2R R34:2, SRZ {stall=15};\n  CS2R R40:2, SRZ {stall=15};\n"
           "  CS2R R42:2, SRZ {stall=15};\n",
           "DMMA.8x8x4 R32:4, R40:2, R42:2, R32:4"},
-    // Both factors are zeros in shared memory, which their descriptors name in units of 16 bytes.
+    // Both factors are zeros in shared memory. Their descriptors contain addresses in units of 16 bytes.
     Chain{"HGMMA.64x8x16.F32 (same accumulator)", LatencyClass::Gmma,
           "  CS2R R32:2, SRZ {stall=15};\n  CS2R R34:2, SRZ {stall=15};\n"
           "  IMAD R36, R2, 16, RZ {stall=15};\n  IADD3 R36, R36, 0x400, RZ {stall=15};\n"
@@ -79,7 +79,7 @@ constexpr std::array kChains = {
           "  WARPGROUP.ARRIVE {stall=6 yield};\n", "  WARPGROUP.DEPBAR.LE 0, 0 {stall=6 yield};\n"},
 };
 
-/// {d} is the first of four registers that each step has for itself.
+/// {d} is the first of four registers of each step.
 struct Row {
   const char* what;
   LatencyClass latencyClass;

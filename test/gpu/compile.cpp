@@ -86,7 +86,7 @@ bool agreesOnEmulator(const Case& c, std::uint64_t budget, std::string& why) {
 }
 
 void inParallel(std::size_t count, unsigned threads, const std::function<std::function<void()>(std::size_t)>& make) {
-  // A thread takes the next number; results are taken in order, a window of them at a time.
+  // Each thread takes the next number. Results are processed in order, in windows.
   constexpr std::size_t kWindow = 64;
   for (std::size_t first = 0; first < count; first += kWindow) {
     const std::size_t size = std::min(kWindow, count - first);

@@ -8,30 +8,30 @@
 
 namespace orias::gpu {
 
-/// How the cubins of a case are made.
+/// Options for the cubins of a case.
 struct CompileOptions {
-  std::string arch = "sm_90"; ///< as the command lines take it
+  std::string arch = "sm_90"; ///< as on the command line
   unsigned level = 3;         ///< -O
   bool contractFma = true;
   bool withPtxas = true;
 };
 
-/// Adds the cubins "orias -ON" and "ptxas -ON" of a PTX module to a case. False, and why in `why`, if orias makes none;
-/// a ptxas that makes none is left out.
+/// Adds the cubins "orias -ON" and "ptxas -ON" of a PTX module to a case. Returns false, with the reason in `why`, if
+/// orias fails. If ptxas fails, its cubin is omitted.
 bool addCandidates(Case& c, std::string_view ptx, const CompileOptions& options, std::string& why);
 
-/// Whether a ptxas can be called, and which: "ptxas V13.0.88"; empty: there is none.
+/// The version of the available ptxas: "ptxas V13.0.88"; empty: none.
 std::string ptxasVersion();
 
-/// Sets the memory that the launch must leave, as the PTX interpreter leaves it. False, and why in `why`, if the
-/// interpreter does not get through as the launch says.
+/// Sets the expected memory after the launch, from the PTX interpreter. Returns false, with the reason in `why`, if the
+/// interpreter does not end as the launch requires.
 bool addMemory(Case& c, std::string_view ptx, std::uint64_t budget, std::string& why);
 
-/// Whether the emulator gets the same memory from the first cubin; if not, why.
+/// Whether the emulator gets the same memory from the first cubin; if not, the reason is in `why`.
 bool agreesOnEmulator(const Case& c, std::uint64_t budget, std::string& why);
 
-/// Calls `make(i)` for i from 0 to count - 1 on several threads, and what it returns on this thread, in that order.
-/// `make` may return nothing to call.
+/// Calls `make(i)` for i from 0 to count - 1 on several threads, and the functions that it returns on this thread, in
+/// that order. `make` may return an empty function.
 void inParallel(std::size_t count, unsigned threads, const std::function<std::function<void()>(std::size_t)>& make);
 
 } // namespace orias::gpu

@@ -1,5 +1,5 @@
 // A CUDA driver for tests: the functions that the suite uses, on the emulator. A program that exports them is its own
-// driver, so that cases can be run to their results without a GPU. A kernel that does not end hangs here, too.
+// driver, so cases can be run without a GPU. A kernel that does not terminate also hangs here.
 
 #include "tools/emulator/emulator.h"
 #include "tools/gpu/cuda.h"
@@ -21,18 +21,18 @@ constexpr int kSuccess = 0, kInvalidValue = 1, kInvalidImage = 200, kNotFound = 
 
 struct Module {
   std::vector<std::byte> cubin;
-  std::string kernel; ///< that was asked for last
+  std::string kernel; ///< the last requested kernel
 };
 
 struct State {
   std::unique_ptr<launch::Launch> launch = std::make_unique<launch::Launch>(); ///< its buffers are the allocations
-  std::unique_ptr<launch::Device> device;                                      ///< memory as it is now
+  std::unique_ptr<launch::Device> device;                                      ///< the current memory
   int failure = kSuccess; ///< of a kernel: every call fails from then on
   bool hangs = false;
 };
 State state;
 
-/// The contents of all allocations, kept when the device is made anew.
+/// Creates the device again, with the contents of all allocations.
 void renew() {
   auto launch = std::make_unique<launch::Launch>(*state.launch);
   for (std::size_t i = 0; state.device && i < state.device->launch.buffers.size(); ++i) {
@@ -48,7 +48,7 @@ std::byte* memoryAt(std::uint64_t address, std::size_t size) {
   return state.device ? state.device->global.at(address, size) : nullptr;
 }
 
-/// Of a cubin, from its ELF header: the section headers are its end, or the program headers behind them.
+/// The size of a cubin, from its ELF header: it ends with the section headers, or the program headers after them.
 std::size_t sizeOf(const void* image) {
   Elf64_Ehdr header;
   std::memcpy(&header, image, sizeof header);
@@ -154,7 +154,7 @@ int cuMemAlloc_v2(std::uint64_t* address, std::size_t size) {
 }
 int cuMemFree_v2(std::uint64_t) {
   state.device.reset();
-  state.launch = std::make_unique<launch::Launch>(); // one allocation at a time is all that the suite has
+  state.launch = std::make_unique<launch::Launch>(); // the suite only has one allocation at a time
   return state.failure;
 }
 int cuMemcpyHtoD_v2(std::uint64_t to, const void* from, std::size_t size) {
@@ -204,7 +204,7 @@ int cuLaunchKernelEx(const gpu::LaunchConfig* config, Handle function, void** pa
     const std::string kind = result.reports.empty() ? "" : result.reports.front().kind;
     state.hangs = kind == "budget" || kind == "deadlock";
     if (!state.hangs) state.failure = failureOf(result);
-    return kSuccess; // a kernel that fails is not known to have done so yet
+    return kSuccess; // a failure of the kernel is reported later
   } catch (const std::exception&) {
     return kInvalidValue;
   }

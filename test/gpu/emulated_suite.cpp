@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-// The suite with the emulator as the device: packed cases can be run to their results without a GPU.
+// The suite with the emulator as the device: runs packed cases without a GPU.
 
 int main(int argc, char** argv) {
   setenv("ORIAS_CUDA_DRIVER", "", 1); // the driver is this program

@@ -7,7 +7,7 @@ namespace orias::gpu {
 
 namespace {
 
-/// The instruction cache is warm from the second pass on, which the clock of the last pass counts.
+/// The instruction cache is warm from the second pass on. The clock is that of the last pass.
 constexpr unsigned kPasses = 3;
 
 } // namespace
@@ -21,7 +21,7 @@ std::vector<LatencyKernel> latencyKernels(const isa::Target& target) {
 }
 
 std::string withGap(const std::string& text, unsigned cycles) {
-  constexpr unsigned kMax = 15, kLongestYield = 11; // longer stalls exist without the bit only
+  constexpr unsigned kMax = 15, kLongestYield = 11; // longer stalls only exist without the yield bit
   std::string code;
   for (bool isFirst = true; isFirst || cycles != 0; isFirst = false) {
     const unsigned part = std::min(cycles, kMax);

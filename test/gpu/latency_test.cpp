@@ -1,5 +1,5 @@
-// Kernels that measure latencies, on the emulator with timing: with the cycles of our table they leave what they
-// should, and with fewer they do not, or the emulator says that a register is read too early.
+// Latency kernels on the emulator with timing. With the cycles of our table the results are correct. With fewer they
+// are not, or the emulator reports that a register is read too early.
 
 #include "test/gpu/latency_kernels.h"
 #include "tools/engines/engines.h"
@@ -26,7 +26,7 @@ std::vector<std::byte> cubinOf(const LatencyKernel& kernel) {
   return std::move(compiled.cubin);
 }
 
-/// The results of the threads, or nothing if the emulator stops or complains.
+/// The results of the threads; nullopt if the emulator stops or reports an error.
 std::optional<std::vector<std::byte>> resultsOf(const LatencyKernel& kernel, bool timing, std::string& why) {
   launch::Device device(kernel.launch);
   launch::RunOptions options;
@@ -64,7 +64,7 @@ TEST_CASE("a ring goes round: its result depends on each step") {
     const auto results = resultsOf(kernel, false, why);
     REQUIRE(results);
     INFO(kernel.name);
-    CHECK(results->front() != std::byte{5}); // what it starts from
+    CHECK(results->front() != std::byte{5}); // the initial value
   }
 }
 
@@ -85,6 +85,6 @@ TEST_CASE("registers of the uniform datapath that are overwritten keep their old
     const auto results = resultsOf(kernel, false, why);
     INFO(kernel.name, ": ", why);
     REQUIRE(results);
-    CHECK(results->front() == std::byte{3 * 8 * 4}); // rounds, steps, the old value
+    CHECK(results->front() == std::byte{3 * 8 * 4}); // iterations, steps, the old value
   }
 }

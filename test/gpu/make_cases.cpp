@@ -9,7 +9,7 @@
 #include <iostream>
 #include <map>
 
-// orias_gpu_cases DIR: makes the cases of a pack, in the order in which they are to be run.
+// orias_gpu_cases DIR: generates the cases of a pack, in the order of execution.
 
 namespace {
 
@@ -61,7 +61,7 @@ class Maker {
 
   void run() {
     const SourceOptions& options = command_.sources;
-    // What tells most comes first; -O0 and what may go wrong for reasons of its own come last.
+    // The most informative cases are first; -O0 and cases that may fail for unrelated reasons are last.
     trivialCases(options, sink_);
     formCases(options, true, sink_);
     launches(3);

@@ -4,9 +4,9 @@
 #include <array>
 #include <fmt/format.h>
 
-// Reads that come late: several instructions of one kind follow each other closely, and the register that the last one
-// reads is overwritten so many cycles behind it, without a wait for a scoreboard. A unit that reads its registers from
-// a queue then sees the new value.
+// Late reads: several instructions of one kind are issued in sequence, and the source register of the last one is
+// overwritten a number of cycles after it, without a wait for a scoreboard. A unit that reads its registers from a
+// queue then reads the new value.
 
 namespace orias::gpu {
 
@@ -14,10 +14,10 @@ namespace {
 
 /// {d} and {s} are numbers of registers.
 struct Reader {
-  const char* name; ///< of the row of the instruction table, too
+  const char* name; ///< also of the row of the instruction table
   const char* text;
   unsigned width = 1;     ///< registers read
-  bool needsWait = false; ///< the result comes with a scoreboard
+  bool needsWait = false; ///< a scoreboard signals the result
   const char* oldValue = "0x4";
   const char* newValue = "0x8";
 };
@@ -49,7 +49,7 @@ std::string textOf(const Reader& reader, unsigned i) {
 
 MeasuredCode codeOf(const Reader& reader, unsigned gap) {
   MeasuredCode code;
-  const unsigned value = reader.width - 1; // of a pair the upper half
+  const unsigned value = reader.width - 1; // the upper half of a pair
   for (unsigned reg = kSources; reg < kResults + 2 * kCount; ++reg)
     code.setup += fmt::format("  MOV R{}, 0 {{stall=15}};\n", reg);
   // Two words of shared memory are different.
@@ -81,7 +81,7 @@ std::vector<LatencyKernel> overwriteKernels(const isa::Target& target) {
   for (const Reader& reader : kReaders) {
     const isa::InstrDesc* row = isa::findByName(reader.name);
     const isa::Access reads{row->latencyClass, isa::Access::Port::Main};
-    // With a scoreboard no number of cycles is too few.
+    // With a scoreboard any number of cycles is sufficient.
     const unsigned table =
         reader.needsWait
             ? kLongest

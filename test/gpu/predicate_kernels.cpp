@@ -3,8 +3,8 @@
 #include <array>
 #include <fmt/format.h>
 
-// Pairs through predicates: A compares a number that is 0 and 1 in turns, B adds another number or does not, and that
-// number grows, so that the sum tells which predicate B has read.
+// Pairs through predicates: A compares a number that alternates between 0 and 1. B adds another number if the predicate
+// is true. That number grows, so the sum shows which predicate B has read.
 
 namespace orias::gpu {
 
@@ -16,7 +16,7 @@ using Port = isa::Access::Port;
 struct Writer {
   const char* name;
   LatencyClass latencyClass;
-  const char* text; ///< P0 is whether R32 is not 0; R33 is 0, P1 is P0's value in another way
+  const char* text; ///< P0 = R32 != 0; R33 is 0; P1 is P0's value from another source
 };
 constexpr std::array kWriters = {
     Writer{"ISETP", LatencyClass::Alu, "ISETP.NE.AND P0, PT, R32, RZ, PT"},

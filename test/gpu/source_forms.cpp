@@ -11,18 +11,18 @@ namespace orias::gpu {
 
 namespace {
 
-/// Enough for every kernel there.
+/// Sufficient for all of these kernels.
 constexpr std::uint64_t kBudget = 5'000'000;
 
-/// "mad.lo.cc.u32" is of the family "mad".
+/// The family of "mad.lo.cc.u32" is "mad".
 std::string familyOf(const forms::Statement& statement) {
   return std::string(ptx::opName(statement.form.op));
 }
 
-/// There are many of them, with large buffers.
+/// Only some of the doubtful forms are used, because there are many, with large buffers.
 constexpr std::size_t kDoubtfulStride = 4;
 
-/// The layout of tensors' maps is ours where ptxas' code does not show it.
+/// The layout of tensor maps is an assumption where ptxas' code does not show it.
 bool isDoubtful(const std::string& opcode) {
   return opcode.find("tensor") != std::string::npos;
 }
@@ -34,7 +34,7 @@ void formCases(const SourceOptions& options, bool firstOnly, const Sink& sink) {
   std::vector<forms::Statement> statements;
   forms::forEachStatement([&](forms::Statement statement) { statements.push_back(std::move(statement)); });
 
-  // Whether a statement is the first of its family that can be run is known when it has been made.
+  // Only after a case is generated it is known whether it is the first of its family that can be run.
   std::set<std::string> families;
   std::vector<unsigned> numbers(statements.size());
   std::map<std::string, unsigned> counts;
@@ -62,7 +62,7 @@ void formCases(const SourceOptions& options, bool firstOnly, const Sink& sink) {
     std::string why;
     const bool isGood = addMemory(c, kernel.text, kBudget, why) &&
                         addCandidates(c, kernel.text, {kArch, 3, false, options.withPtxas}, why);
-    if (!isGood) // a form that the target does not have, or that our checks refuse: nothing to run
+    if (!isGood) // the target does not have the form, or our checks reject it
       return [&sink, group = c.group, name = c.name, why] { sink.leave(group, name, why); };
     if (firstOnly && (!c.launch.stops.empty() || isDoubtful(statement.opcode))) return nullptr;
     return [&families, &sink, firstOnly, c = std::move(c)]() mutable {

@@ -12,7 +12,7 @@ void latencyCases(const SourceOptions& options, const Sink& sink) {
     if (number++ % options.stride != 0) continue;
     Options assemble;
     assemble.arch = kArch;
-    assemble.phases.startFrom = "142"; // control words are as the text has them
+    assemble.phases.startFrom = "142"; // keeps the control fields of the text
     engines::Compiled compiled = engines::assemble(kernel.text, assemble);
     Case c;
     c.group = "latency";
@@ -21,7 +21,7 @@ void latencyCases(const SourceOptions& options, const Sink& sink) {
     c.launch = std::move(kernel.launch);
     c.probe = kernel.probe;
     c.cycles = 1;
-    // The emulator without timing: whatever the stalls, the results are those of the program's order.
+    // The emulator without timing: the results are those of program order, regardless of the stalls.
     launch::Device device(c.launch);
     engines::Verdict verdict = compiled.verdict;
     if (verdict.isGood()) verdict = engines::emulate(compiled.cubin, device);
@@ -32,7 +32,7 @@ void latencyCases(const SourceOptions& options, const Sink& sink) {
     c.candidates.push_back({"orias", std::move(compiled.cubin)});
     for (std::size_t i = 0; i < c.launch.buffers.size(); ++i) {
       const auto bytes = device.bufferBytes(i);
-      // A large memory is only read.
+      // A large memory is read-only.
       const bool isKept = i < 2 || bytes.size() <= 4096;
       c.memory.emplace_back(bytes.begin(), isKept ? bytes.end() : bytes.begin());
     }

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kBudget = 500'000'000;
 constexpr unsigned kRepetitions = 20;
 
-/// Launches that a machine may end in another way than our engines, and tensor maps that the driver does not make.
+/// Launches that hardware may end differently from our engines, and tensor maps that the driver does not create.
 bool isDoubtful(const launch::Launch& launch) {
   if (launch.stops == "deadlock" || launch.stops == "memcheck") return true;
   return std::any_of(launch.arguments.begin(), launch.arguments.end(), [](const launch::Argument& argument) {
@@ -33,14 +33,14 @@ std::string archOf(const std::string& ptx) {
              : "sm_90";
 }
 
-/// Whether the file itself says what some buffer must hold.
+/// Whether the file contains the expected contents of some buffer.
 bool saysExpected(const launch::Launch& launch) {
   return std::any_of(launch.buffers.begin(), launch.buffers.end(),
                      [](const launch::Buffer& buffer) { return buffer.expected.has_value(); });
 }
 
-/// Copies of a grid along z that fill a large GPU several times. None where a copy could do something else than the
-/// grid: the kernel reads its place along z, or blocks talk to each other.
+/// The number of copies of a grid along z that fill a large GPU several times. 0 if a copy could behave differently
+/// from the grid: the kernel reads its z coordinate, or blocks communicate.
 unsigned gridCopiesOf(const launch::Launch& launch, const std::string& ptx) {
   for (const char* word :
        {"ctaid.z", "gridid", " atom.", "\tatom.", " red.", "\tred.", "multimem", ".volatile", ".acquire", ".relaxed",
@@ -65,8 +65,8 @@ Case makeCase(const SourceOptions& options, const std::string& group, const fs::
   c.group = isDoubtful(c.launch) ? "doubtful" : level == 3 ? group : fmt::format("{}-O{}", group, level);
   c.repetitions = c.launch.stops.empty() && level == 3 ? kRepetitions : 0;
   const std::string ptx = tools::readWholeFile(program);
-  // The interpreter does not contract products and sums. Where it is all that says what is right, the cubins do not
-  // either.
+  // The interpreter does not contract products and sums. If it provides the expected results, the cubins must not
+  // contract them either.
   const bool contracts = saysExpected(c.launch);
   if (c.repetitions != 0) c.gridCopies = gridCopiesOf(c.launch, ptx);
   addMemory(c, ptx, kBudget, why);
@@ -87,7 +87,7 @@ void launchCases(const SourceOptions& options, const std::string& group, const s
     try {
       std::string why;
       Case c = makeCase(options, group, files[i], level, why);
-      if (level != 3 && c.group == "doubtful") return nullptr; // once is enough
+      if (level != 3 && c.group == "doubtful") return nullptr; // use them only once
       return [&sink, c = std::move(c)]() mutable { sink.take(std::move(c)); };
     } catch (const std::exception& error) {
       return [&sink, &group, name = files[i].stem().string(), why = std::string(error.what())] {

@@ -9,7 +9,7 @@ namespace orias::gpu {
 
 void randomCases(const SourceOptions& options, unsigned count, unsigned level, const Sink& sink) {
   constexpr std::uint64_t kBudget = 50'000'000;
-  constexpr std::uint64_t kFirstSeed = 500'000; // beyond those of the tests
+  constexpr std::uint64_t kFirstSeed = 500'000; // above those of the tests
   const auto profiles = generator::profiles();
   inParallel(count * profiles.size(), options.threads, [&](std::size_t i) -> std::function<void()> {
     const generator::Profile& profile = profiles[i % profiles.size()];

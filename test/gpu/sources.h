@@ -6,17 +6,17 @@
 #include <string>
 #include <vector>
 
-// Where cases come from. Each source makes the cases of one or more groups.
+// The sources of cases. Each generates the cases of one or more groups.
 
 namespace orias::gpu {
 
 struct SourceOptions {
   bool withPtxas = true;
   unsigned threads = 1;
-  unsigned stride = 1; ///< only every so many of the forms and latency kernels
+  unsigned stride = 1; ///< use only every `stride`-th of the forms and latency kernels
 };
 
-/// Takes a finished case, or is told why one was left out.
+/// Accepts a finished case, or the reason why one was omitted.
 struct Sink {
   std::function<void(Case)> take;
   std::function<void(const std::string& group, const std::string& name, const std::string& why)> leave;
@@ -25,13 +25,13 @@ struct Sink {
 /// "trivial": a kernel that stores one number; for sm_90 and sm_90a, at -O3 and -O0.
 void trivialCases(const SourceOptions& options, const Sink& sink);
 
-/// Every form of every PTX instruction (test/forms). `firstOnly`: of each instruction one form, as the group
-/// "families"; otherwise all the others as "forms", those that must stop as "stops", and those whose objects have a
-/// layout of ours as "doubtful".
+/// Every form of every PTX instruction (test/forms). `firstOnly`: one form of each instruction, as the group
+/// "families". Otherwise all other forms as "forms", those that must stop as "stops", and those with objects of an
+/// assumed layout as "doubtful".
 void formCases(const SourceOptions& options, bool firstOnly, const Sink& sink);
 
-/// The launch files of a folder, as "GROUP" at -O3, or as "GROUP-O0". Launches on which no two machines need agree, or
-/// that wait for ever, go to "doubtful".
+/// The launch files of a folder, as "GROUP" at -O3, or as "GROUP-O0". Launches with machine-specific results, or that
+/// wait forever, are in the group "doubtful".
 void launchCases(const SourceOptions& options, const std::string& group, const std::string& folder, unsigned level,
                  const Sink& sink);
 

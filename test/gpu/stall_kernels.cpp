@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <optional>
 
-// Pairs of instructions of fixed latency: A writes what B reads, so many cycles later. A value goes round a ring of A,
-// B and an addition of 1, with long stalls but for the one behind A. Each instruction gives its operand plus 1 or
-// unchanged (so small a number is a subnormal float, and sums of those are exact), so that a ring that reads an old
-// value ends with another number.
+// Pairs of instructions of fixed latency: B reads the result of A a number of cycles later. A value passes through a
+// ring of A, B and an addition of 1, with long stalls except after A. Each instruction returns its operand, or its
+// operand plus 1 (such small numbers are subnormal floats, whose sums are exact). A ring that reads an old value
+// therefore ends with another number.
 
 namespace orias::gpu {
 
@@ -17,8 +17,8 @@ using isa::File;
 using isa::LatencyClass;
 using Port = isa::Access::Port;
 
-/// An instruction of a ring. {d} and {s} are numbers of registers. A wide operand is aligned to its width; the value is
-/// in its first register or in the one behind, and the others are 0.
+/// An instruction of a ring. {d} and {s} are numbers of registers. A wide operand is aligned to its width. The value is
+/// in its first or second register, and the others are 0.
 struct Link {
   const char* name;
   LatencyClass latencyClass;
@@ -28,8 +28,8 @@ struct Link {
   Port in = Port::Main, out = Port::Main;
   File inFile = File::R, outFile = File::R;
   bool isFloat = false;       ///< the value is a normal float: products of matrices may flush others
-  bool needsResult = false;   ///< the result comes with scoreboard 2
-  const char* back = nullptr; ///< makes the value of the result again, where that has another format
+  bool needsResult = false;   ///< scoreboard 2 signals the result
+  const char* back = nullptr; ///< converts the result back to the value if it has another format
 };
 
 constexpr std::array kLinks = {
@@ -74,14 +74,15 @@ constexpr std::array kLinks = {
 
 constexpr unsigned kSteps = 8;
 constexpr unsigned kLongest = 45; ///< cycles: more than any fixed latency
-/// Registers of the ring: what A reads, what B reads, and B's result; in R and in UR.
+/// Registers of the ring: the source of A, the source of B, and the result of B; in R and in UR.
 constexpr unsigned kFirst = 32, kMiddle = 36, kLast = 40, kUniformFirst = 8, kUniformMiddle = 10, kUniformLast = 12;
 
 std::string textOf(const Link& link, unsigned d, unsigned s) {
   return fmt::format(fmt::runtime(link.text), fmt::arg("d", d), fmt::arg("s", s));
 }
 
-/// Where the value is that a link leaves in the registers from `base` on, and where one that reads it wants its base.
+/// The registers between two links: the base that the first writes, the value in it, and the base that the second
+/// reads.
 struct Joint {
   unsigned writes, value, reads;
 };
@@ -97,17 +98,17 @@ std::optional<Joint> join(const Link& a, const Link& b, unsigned base) {
 
 std::optional<std::string> ringOf(const Link& a, const Link& b, unsigned gap) {
   if (a.outFile != b.inFile || a.isFloat != b.isFloat || a.needsResult || a.back) return std::nullopt;
-  // Floats are here for products of matrices only.
+  // Floats are only for matrix products.
   if (a.isFloat && a.outWidth == 1 && b.inWidth == 1) return std::nullopt;
   const bool isUniform = a.outFile == File::UR;
   const std::optional<Joint> middle = join(a, b, isUniform ? kUniformMiddle : kMiddle);
   if (!middle) return std::nullopt;
   const unsigned last = b.outFile == File::UR ? kUniformLast : kLast;
-  const unsigned back = kFirst + a.inHigh; // the value that A reads
+  const unsigned back = kFirst + a.inHigh; // the register that A reads
   std::string ring = withGap(textOf(a, middle->writes, a.inFile == File::UR ? kUniformFirst : kFirst), gap);
   if (b.needsResult) {
     ring += fmt::format("  {} {{stall=2 wr=2}};\n", textOf(b, last, middle->reads));
-    // Twice reversed it is what it was.
+    // Reversing twice restores the value.
     if (b.latencyClass == LatencyClass::Xu) ring += fmt::format("  BREV R{0}, R{0} {{stall=2 wr=2 wait=0x4}};\n", last);
   } else {
     ring += withGap(textOf(b, last, middle->reads), kLongest);
@@ -125,7 +126,7 @@ std::optional<std::string> ringOf(const Link& a, const Link& b, unsigned gap) {
 
 std::string setupOf(const Link& a) {
   std::string text;
-  // Both factors of products of matrices are zero.
+  // Both factors of matrix products are zero.
   for (unsigned reg = 24; reg < 44; ++reg)
     text += fmt::format("  MOV R{}, 0 {{stall=15}};\n", reg);
   text += "  MOV R18, 65536 {stall=15};\n  MOV R19, 0x7bff7bff {stall=15};\n";
@@ -140,7 +141,7 @@ std::string setupOf(const Link& a) {
 } // namespace
 
 std::vector<LatencyKernel> stallKernels(const isa::Target& target) {
-  constexpr unsigned kBeyond = 3; // cycles beyond the table, for the case that it has too few
+  constexpr unsigned kBeyond = 3; // cycles above the table's, in case they are too few
   std::vector<LatencyKernel> kernels;
   for (const Link& a : kLinks)
     for (const Link& b : kLinks) {

@@ -3,8 +3,8 @@
 #include <array>
 #include <fmt/format.h>
 
-// Reads of the uniform datapath that come late: a register or predicate is read, and written so many cycles behind it
-// by an instruction that is faster.
+// Late reads of the uniform datapath: a register or predicate is read, and a number of cycles later a faster
+// instruction writes it.
 
 namespace orias::gpu {
 
@@ -17,9 +17,9 @@ struct Pair {
   const char* name;
   File file;
   LatencyClass reader, writer;
-  const char* before; ///< gives the old value
+  const char* before; ///< writes the old value
   const char* read;   ///< UR8 is UR6, 4, from the old value, and UR7, 8, from the new one
-  const char* write;  ///< gives the new value
+  const char* write;  ///< writes the new value
 };
 
 // P0 is false, P1 is true.

@@ -1,4 +1,4 @@
-// Assembles a file and prints the registers of its kernels; then asks for a chip that there is not.
+// Assembles a file and prints the registers of its kernels; then requests an unknown chip.
 #include <fstream>
 #include <iostream>
 #include <iterator>

@@ -1,4 +1,4 @@
-// What NVIDIA's library (13.0.88) does in the same cases; test/peers/nvptxcompiler compares both in full.
+// The results of NVIDIA's library (13.0.88) in the same cases; test/peers/nvptxcompiler compares both completely.
 
 #include "tools/c_api/nvPTXCompiler.h"
 #include "test/unit/c_api/kernel.h"

@@ -41,7 +41,7 @@ launch::Launch launchOf() {
                              ".");
 }
 
-/// Makes the first 7 among the operands an 8.
+/// Changes the first 7 among the operands to an 8.
 bool breakImmediate(ori::Function& function) {
   for (ori::Block* block : function.layout())
     for (ori::Instr& instr : *block)
@@ -81,13 +81,13 @@ TEST_CASE("check-each names the phase that broke the code, whichever it is") {
     CHECK_FALSE(verdict.ok);
     CHECK(verdict.phase.substr(0, verdict.phase.find(' ')) == culprit);
     CHECK(verdict.text.find("b[0] is 8, expected 7; 40 elements differ") != std::string::npos);
-    CHECK(verdict.text.find("\n-") != std::string::npos); // the line that it changed
+    CHECK(verdict.text.find("\n-") != std::string::npos); // the changed line
     CHECK(verdict.text.find("\n+") != std::string::npos);
   }
 }
 
 TEST_CASE("check-each finds a wrong memory space that M8 would choose") {
-  // The register is a shared address first, and a local one then: M6 cannot tell them apart.
+  // The register is first a shared and then a local address: M6 cannot distinguish them.
   constexpr std::string_view kSpaces = R"(
 .version 8.0
 .target sm_90
@@ -139,7 +139,7 @@ TEST_CASE("check-each finds a wrong memory space that M8 would choose") {
 
 namespace {
 
-/// What a phase makes with a wrong mask: stores to `right` go to `wrong`. True if there were any.
+/// The effect of a wrong mask in a phase: stores to `right` become stores to `wrong`. Returns whether there were any.
 bool changeSpace(ptx::Module& module, const std::string& right, const std::string& wrong) {
   ptx::PtxEditor editor(module);
   bool changed = false;
@@ -152,7 +152,7 @@ bool changeSpace(ptx::Module& module, const std::string& right, const std::strin
   return changed;
 }
 
-/// The one store to local memory is generic; `store` is that, or a call.
+/// A module whose only store to local memory is generic; `store` is this store, or a call.
 std::string localStore(const std::string& store) {
   return R"(
 .version 8.0

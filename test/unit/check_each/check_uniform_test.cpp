@@ -10,7 +10,7 @@ using namespace orias::check_each;
 
 namespace {
 
-/// A loop that lanes leave at different times: its counter is uniform within, the trip count and the sum are not.
+/// A loop that lanes leave at different times: its counter is uniform inside, but the trip count and the sum are not.
 constexpr std::string_view kKernel = R"(
 .version 8.0
 .target sm_90
@@ -41,7 +41,7 @@ launch::Launch launchOf() {
                              ".");
 }
 
-/// Calls the first register uniform that is not and that `chosen` holds for; false when there is none.
+/// Marks the first divergent register for which `chosen` is true as uniform. Returns false if there is none.
 template <typename F> bool lieAbout(ori::Function& function, F chosen) {
   for (ori::Block* block : function.layout())
     for (ori::Instr& instr : *block)
@@ -82,7 +82,7 @@ TEST_CASE("check-uniform finds a register that is called uniform and is not") {
     CHECK_MESSAGE(verdict.text.find("70 OriPropagateVarying") == 0, verdict.text);
     CHECK_MESSAGE(verdict.text.find("is marked uniform; ") != std::string::npos, verdict.text);
   };
-  // A thread's number; the condition under which lanes leave the loop; what differs behind it only (temporal
+  // A thread's number; the exit condition of the loop; a value that is only divergent after the loop (temporal
   // divergence).
   plant([](const ori::Instr& instr, const ori::Operand&) { return isResultOf(instr, isa::Op::S2R); });
   plant([](const ori::Instr&, const ori::Operand& o) { return o.file == isa::File::P; });
@@ -92,7 +92,7 @@ TEST_CASE("check-uniform finds a register that is called uniform and is not") {
 }
 
 TEST_CASE("check-uniform: lanes in a rare case at the end of the layout are waited for") {
-  // The reciprocal of a subnormal (lanes 0 and 1) takes a way round that lies behind the rest.
+  // The reciprocal of a subnormal (lanes 0 and 1) uses a cold path after the rest of the code.
   constexpr std::string_view kernel = R"(
 .version 8.0
 .target sm_90
@@ -145,7 +145,7 @@ TEST_CASE("check-uniform: a launch that is to trap may do so, another may not") 
 }
 
 TEST_CASE("check-uniform: lanes that wait at a block meet when all others have exited") {
-  // Lanes 0 to 7 and 8 to 15 come to `meet` one after the other while the rest is on its way out.
+  // Lanes 0 to 7 and 8 to 15 reach `meet` in sequence while the other lanes exit.
   constexpr std::string_view kernel = R"(
 .version 8.0
 .target sm_90

@@ -12,7 +12,7 @@ using orias::cubin::test::sampleModule;
 
 namespace {
 
-/// Reads a damaged file: an error or a module, nothing else.
+/// Reads a damaged file, which must give an error or a module.
 bool survives(std::span<const std::byte> file) {
   try {
     read(file);
@@ -49,7 +49,7 @@ TEST_CASE("files with changed bytes") {
       auto damaged = file;
       const auto changes = 1 + random() % 4;
       for (unsigned i = 0; i < changes; ++i) {
-        // Half of the changes in the headers of the file and of its sections, where they hurt most.
+        // Half of the changes are in the headers of the file and of its sections, where they have most effect.
         const std::size_t headers = file.size() / 3;
         const std::size_t at = random() % 2 ? random() % file.size() : file.size() - 1 - random() % headers;
         damaged[at] = static_cast<std::byte>(random() % 3 == 0 ? 0xff : random() & 0xff);

@@ -1,4 +1,4 @@
-// What is particular to relocatable files: who calls whom, other names, names that several files have.
+// Features of relocatable files: the call graph, aliases, common symbols.
 
 #include <algorithm>
 
@@ -195,10 +195,10 @@ TEST_CASE("a function that others call has its frame in the unwind table") {
     return std::search(table->data.begin(), table->data.end(), bytes.begin(), bytes.end()) != table->data.end();
   };
   CHECK(hasBytes({0x04, 4, 0, 0, 0, 0x0c, 0x81, 0x80, 0x80, 0x28, 16})); // 16 bytes on: CFA = R1 + 16
-  CHECK(hasBytes({0x04, 4, 0, 0, 0, 0x05, 0x94, 0x80, 0x80, 0x28, 2}));  // R20 is two words below it
-  CHECK(hasBytes({0x04, 8, 0, 0, 0, 0x06, 0x94, 0x80, 0x80, 0x28}));     // and back
+  CHECK(hasBytes({0x04, 4, 0, 0, 0, 0x05, 0x94, 0x80, 0x80, 0x28, 2}));  // R20 is saved two words below the CFA
+  CHECK(hasBytes({0x04, 8, 0, 0, 0, 0x06, 0x94, 0x80, 0x80, 0x28}));     // R20 is restored
   CHECK(hasBytes({0x04, 4, 0, 0, 0, 0x0c, 0x81, 0x80, 0x80, 0x28, 0}));
-  // The entry's head, the function's address, and its size, which the linker clears for what it leaves out.
+  // The CIE, the function's address, and its size, which the linker clears for functions that it omits.
   const ElfSection* relocations = file.find(".rela.debug_frame");
   REQUIRE(relocations);
   CHECK(relocations->data.size() == 3 * 24);
@@ -270,7 +270,7 @@ TEST_CASE("local functions and variables of one name are told apart, with what b
   CHECK(read.variables[0].name != read.variables[1].name);
 }
 
-// nvlink 13.0 crashes on files of newer chips that say so and have none, and links those that do not (observed).
+// nvlink 13.0 crashes on files of newer chips that claim capsules but have none. It links files that do not (observed).
 TEST_CASE("files say that they have no Mercury capsules") {
   for (const unsigned chip : {75u, 90u, 100u, 103u, 110u, 120u, 121u}) {
     CAPTURE(chip);

@@ -14,7 +14,7 @@ inline Bytes bytesOf(std::initializer_list<int> values) {
   return bytes;
 }
 
-/// An empty kernel as ptxas sees it: the exit is the second instruction.
+/// An empty kernel as from ptxas: the exit is the second instruction.
 inline Function emptyKernel(std::string name) {
   Function function;
   function.name = std::move(name);
@@ -35,7 +35,7 @@ inline Variable variable(std::string name, Variable::Space space, std::uint64_t 
   return v;
 }
 
-/// A module with one of everything, in the form in which read() gives it back.
+/// A module with one object of each kind, in the form that read() returns.
 inline Module sampleModule(unsigned smArch) {
   Module module;
   module.abi = abiOf(smArch);
@@ -50,7 +50,7 @@ inline Module sampleModule(unsigned smArch) {
   module.variables.push_back(variable("weak", Variable::Space::Constant, 4, 4));
   module.variables.back().binding = Binding::Weak;
   layOutVariables(module.variables);
-  // The writer puts weak ones first, and the reader gives variables in the order of the file.
+  // The writer places weak variables first, and the reader returns variables in the order of the file.
   std::rotate(module.variables.begin(), module.variables.end() - 1, module.variables.end());
   module.addressTable = {{"table", 0}, {"pointer", 0}, {"zeros", 0}, {"vprintf", 0}};
 
@@ -72,7 +72,7 @@ inline Module sampleModule(unsigned smArch) {
   busy.crsStackSize = 0;
   busy.staticSharedSize = 100;
   busy.sharedAlignment = 16;
-  busy.usesSharedAddress = smArch >= 90; // the mark exists there only
+  busy.usesSharedAddress = smArch >= 90; // the mark only exists there
   busy.exitOffsets = {128, 160};
   busy.syscallOffsets = {96};
   busy.externals = {"vprintf"};
@@ -91,7 +91,7 @@ inline Module sampleModule(unsigned smArch) {
   module.debugStrings = bytesOf({'_', 'Z', '2', 's', 'q', 'f', 0});
   module.ptxText = bytesOf({0, '.', 'v', 'e', 'r', 's', 'i', 'o', 'n', ' ', '9', 0});
   module.functions[0].lines = {{0, 0, 12}, {16, 0, 13}};
-  // An inlined call, steps of all sizes, a line twice and far back.
+  // An inlined call, steps of all sizes, a repeated line, and a large step back.
   module.functions[1].lines = {{0, 0, 5},       {32, 0, 9},       {32, 1, 3, 2, 1}, {48, 0, 9},
                                {64, 2, 100000}, {64, 1, 7, 5, 1}, {400, 0, 9},      {416, 0, 9}};
   module.functions[1].ptxLines = {{0, LineRow::kPtx, 20}, {16, LineRow::kPtx, 2}, {496, LineRow::kPtx, 900}};

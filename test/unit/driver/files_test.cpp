@@ -28,7 +28,7 @@ TEST_CASE("a file is written whole, and replaced whole") {
   writeWholeFile(folder / "a", std::string_view("one"));
   writeWholeFile(folder / "a", std::string_view("two\0three", 9));
   CHECK(readWholeFile(folder / "a") == std::string("two\0three", 9));
-  CHECK(folder.count() == 1); // no temporary files are left
+  CHECK(folder.count() == 1); // no temporary files remain
 }
 
 TEST_CASE("a link stays a link") {

@@ -1,4 +1,4 @@
-// operator new and delete of the program orias, which this test program is linked with (tools/orias/memory.cpp).
+// operator new and delete of the program orias, which are linked into this test program (tools/orias/memory.cpp).
 
 #include <doctest/doctest.h>
 
@@ -28,7 +28,7 @@ Taken take(std::size_t size, unsigned char mark) {
   return {block, size, mark};
 }
 
-/// Takes and gives back blocks of many sizes; false when one was written over.
+/// Allocates and frees blocks of many sizes. Returns false if one was overwritten.
 bool exercise(unsigned seed) {
   std::mt19937 random(seed);
   std::vector<Taken> taken;
@@ -36,7 +36,7 @@ bool exercise(unsigned seed) {
   for (unsigned step = 0; step < 20000; ++step) {
     const bool gives = !taken.empty() && random() % 100 < (taken.size() < 300 ? 30u : 70u);
     if (!gives) {
-      const unsigned octave = random() % 18; // up to sizes that come from malloc
+      const unsigned octave = random() % 18; // up to sizes for which malloc is used
       taken.push_back(take(random() % (std::size_t{2} << octave), static_cast<unsigned char>(random())));
       isRight &= reinterpret_cast<std::uintptr_t>(taken.back().block) % 16 == 0;
       continue;

@@ -38,7 +38,7 @@ TEST_CASE("peer: every option that ptxas --help lists is in the table, with the 
     CHECK(option->longName == longName);
     CHECK(option->shortName == shortName);
     CHECK_FALSE(option->ours);
-    // The help of ptxas leaves out that the cache options take a value.
+    // The help of ptxas does not show that the cache options have a value.
     bool cacheOption = longName.ends_with("-cache");
     CHECK((option->takes != Takes::Nothing) == (!value.empty() || cacheOption));
     CHECK((option->takes == Takes::Bool) == (value == " <true|false>"));

@@ -68,7 +68,7 @@ TEST_CASE("a kernel whose stack has no known size gets a warning, which is never
   Options suppressed = options;
   suppressed.suppressStackWarning = true;
   CHECK(driver::stackWarnings(result, suppressed).empty());
-  // A linker says it of objects.
+  // For objects the linker prints it.
   options.relocatable = true;
   CHECK(driver::stackWarnings(result, options).empty());
 }

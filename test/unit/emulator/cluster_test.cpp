@@ -48,13 +48,13 @@ TEST_CASE("emulator, cluster: the other CTA's memory by generic addresses") {
 
 TEST_CASE("emulator, cluster: without its barrier there is a race") {
   const Ran ran = run(twoCtas({"@!P0 ST.E [R4], R9 ;", "BAR.SYNC 0x0 ;", "LDS R10, [R2] ;", "EXIT ;"}), checked());
-  CHECK(ran.kind() == "memcheck"); // CTA 0 reads before CTA 1 writes
+  CHECK(ran.kind() == "memcheck"); // CTA 0 reads before CTA 1 has written
   const Ran written = run(twoCtas({"@!P0 STS [R2], R9 ;", "@!P0 ST.E [R4], R9 ;", "EXIT ;"}), checked());
   CHECK(written.kind() == "racecheck");
 }
 
 TEST_CASE("emulator, cluster: faults") {
-  // Shared instructions stay in the CTA; there is no third CTA; nor is one that has exited in reach.
+  // Shared instructions only access their CTA; there is no third CTA; a CTA that has exited is not accessible.
   CHECK(run(twoCtas({"STS [R4], R9 ;", "EXIT ;"})).kind() == "memcheck");
   CHECK(run(twoCtas({"IADD3 R4, R4, 0x2000000, RZ ;", "ST.E [R4], R9 ;", "EXIT ;"})).kind() == "memcheck");
   const Ran late = run(twoCtas({"ISETP.EQ.AND P1, PT, R0, 0x1, PT ;", "@P1 EXIT ;", "UCGABAR_ARV ;", "UCGABAR_WAIT ;",
@@ -65,13 +65,13 @@ TEST_CASE("emulator, cluster: faults") {
 }
 
 TEST_CASE("emulator, cluster: its barrier") {
-  // One CTA waits for one that waits for itself.
+  // One CTA waits for another one that waits for itself.
   const Ran ran = run(twoCtas(
       {"ISETP.EQ.AND P1, PT, R0, 0x1, PT ;", "@P1 BAR.SYNC 0x1, 0x60 ;", "UCGABAR_ARV ;", "UCGABAR_WAIT ;", "EXIT ;"}));
   CHECK(ran.kind() == "deadlock");
   CHECK(run(twoCtas({"UCGABAR_ARV ;", "UCGABAR_ARV ;", "EXIT ;"})).kind() == "memcheck");
   CHECK(run(twoCtas({"UCGABAR_WAIT ;", "EXIT ;"})).kind() == "memcheck");
-  // Warps that have exited need not come, whether they have arrived or not.
+  // Warps that have exited are not waited for, whether they have arrived or not.
   CHECK(run(twoCtas({"ISETP.LT.AND P1, PT, R8, 0x20, PT ;", "UCGABAR_ARV ;", "@P1 EXIT ;", "UCGABAR_WAIT ;",
                      "UCGABAR_ARV ;", "UCGABAR_WAIT ;", "EXIT ;"}))
             .result.completed);

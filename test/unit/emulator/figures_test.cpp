@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-// What --stats counts, on code of which one can count it by hand. Two CTAs of two warps.
+// The figures of --stats, on code whose figures can be counted by hand. Two CTAs of two warps.
 
 using namespace orias;
 using namespace orias::emu;
@@ -28,7 +28,7 @@ Ran counted(std::initializer_list<const char*> lines, std::uint8_t stall = 1) {
   return ran;
 }
 
-/// Two cycles behind this instruction, one that waits for its scoreboard, and EXIT.
+/// Runs this instruction with a stall of two cycles, one that waits for its scoreboard, and EXIT.
 Ran waitedFor(const char* instruction) {
   Program p = program({instruction, "MOV R1, R0", "EXIT"});
   for (Instruction& i : p.code)
@@ -50,11 +50,11 @@ TEST_CASE("stats: bank conflicts") {
     CHECK(figure(ran, "shared requests") == 4);
     return figure(ran, "shared bank conflicts") / 4;
   };
-  CHECK(conflicts("LDS R4, [R0.X4+0x400]") == 0); // neighbours
-  CHECK(conflicts("LDS R4, [0x400]") == 0);       // all the same word
+  CHECK(conflicts("LDS R4, [R0.X4+0x400]") == 0); // adjacent words
+  CHECK(conflicts("LDS R4, [0x400]") == 0);       // all lanes read the same word
   CHECK(conflicts("LDS R4, [R2+0x400]") == 1);    // two words of one bank
   CHECK(conflicts("LDS R4, [R1+0x400]") == 1);    // every second bank
-  CHECK(conflicts("LDS.64 R4, [R1+0x400]") == 0); // half a warp takes all banks
+  CHECK(conflicts("LDS.64 R4, [R1+0x400]") == 0); // half a warp uses all banks
 }
 
 TEST_CASE("stats: sectors of a request to global memory") {
@@ -77,7 +77,7 @@ TEST_CASE("stats: estimated cycles follow stall counts, scoreboards and the laun
   const auto cycles = [](std::uint8_t stall) {
     return figure(counted({"MOV R0, 0x1", "MOV R1, 0x1", "EXIT"}, stall), "estimated cycles");
   };
-  CHECK(cycles(4) == 12); // a multiprocessor has one of the two CTAs, and a scheduler one of its warps
+  CHECK(cycles(4) == 12); // each multiprocessor has one of the two CTAs, and each scheduler one of its warps
   CHECK(cycles(8) == 24);
   const Ran waits = waitedFor("LDC R0, c[0x0][0x0]");
   const unsigned latency = isa::Target::find("sm_90")->expectedLatency(isa::LatencyClass::ConstLoad);
@@ -93,5 +93,5 @@ TEST_CASE("stats: an access that no lane makes is over when its sources would ha
   };
   const unsigned latency = isa::Target::find("sm_90")->expectedLatency(isa::LatencyClass::Shuffle);
   CHECK(cycles("SHFL.IDX PT, R0, R2, 0x0, 0x1f") == latency + 4);
-  CHECK(cycles("@!PT SHFL.IDX PT, R0, R2, 0x0, 0x1f") == 12 + 4); // as long as sources take to be read
+  CHECK(cycles("@!PT SHFL.IDX PT, R0, R2, 0x0, 0x1f") == 12 + 4); // the cycles until sources are read
 }

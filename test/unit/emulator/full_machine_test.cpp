@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
-// The estimate for a multiprocessor that is full of blocks, on traces of which one can count the cycles by hand.
+// The estimate for a multiprocessor that is full of blocks, on traces whose cycles can be counted by hand.
 
 using namespace orias;
 using namespace orias::emu;
 
 namespace {
 
-/// A block of `warps` warps that issue instruction 0 so many times.
+/// A block of `warps` warps that issue instruction 0 `times` times.
 BlockTrace repeated(unsigned warps, unsigned times, std::uint16_t service = 1) {
   BlockTrace trace;
   trace.warps.assign(warps, std::vector<BlockTrace::Step>(times, {0, 0, service, 0}));
@@ -68,7 +68,7 @@ TEST_CASE("a full machine: all quarters share the memory unit") {
   costs[0].busy = 4;
   CHECK(cyclesPerBlock(repeated(4, 100), costs, 4) == doctest::Approx(400).epsilon(0.02));
   CHECK(cyclesPerBlock(repeated(4, 100, 3), costs, 4) == doctest::Approx(1200).epsilon(0.02));
-  // No lane makes the access: only the pipe of its quarter is busy.
+  // No lane performs the access: only the pipe of its quarter is busy.
   CHECK(cyclesPerBlock(repeated(4, 100, 0), costs, 4) == doctest::Approx(400).epsilon(0.02));
   costs[0].usesMemoryUnit = false;
   CHECK(cyclesPerBlock(repeated(4, 100, 3), costs, 4) == doctest::Approx(400).epsilon(0.02));
@@ -106,7 +106,7 @@ TEST_CASE("a full machine: waiting for all but the newest copies") {
   costs[1].writeBarrier = 0;
   costs[2] = withStall(100);
   costs[3].kind = IssueCost::Kind::ScoreboardWait;
-  BlockTrace trace; // a group, 100 cycles, a group, the wait
+  BlockTrace trace; // a group, 100 cycles, a group, a wait
   trace.warps = {{{0, 0, 1, 0}, {1, 0, 1, 0}, {2, 0, 1, 0}, {0, 0, 1, 0}, {1, 0, 1, 0}, {3, 0, 1, 0}}};
   costs[3].count = 1;
   CHECK(cyclesPerBlock(trace, costs, 1) == doctest::Approx(201).epsilon(0.02));
@@ -143,6 +143,6 @@ TEST_CASE("--full-machine: registers decide how many blocks are there, and small
   CHECK(figure(few, "full machine: resident blocks") == 4);
   CHECK(figure(many, "full machine: resident blocks") == 32);
   CHECK(figure(few, "full machine: cycles per block") > 4 * figure(many, "full machine: cycles per block"));
-  // The launch as it is has two blocks, each on a multiprocessor of its own: registers say nothing there.
+  // The launch has two blocks, each on its own multiprocessor: registers have no effect.
   CHECK(figure(few, "estimated cycles") == figure(many, "estimated cycles"));
 }

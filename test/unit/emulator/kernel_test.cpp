@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <string>
 
-// Whole kernels with known answers: our cubin, and Ori after every phase.
+// Complete kernels with known results: our cubin, and Ori after every phase.
 
 using namespace orias;
 
@@ -147,7 +147,7 @@ TEST_CASE("16 bytes of a constant through a generic pointer") {
       kernel("", "mov.u64 %rd6, t; cvta.const.u64 %rd6, %rd6; ld.v4.u32 {%r6, %r7, %r8, %r9}, [%rd6+16];\n"
                  "add.u32 %r6, %r6, %r9; st.global.u32 [%rd5], %r6;");
   text.insert(text.find(".visible"), table);
-  const Result whole = assemble(text); // a dump of a function does not hold the module's variables
+  const Result whole = assemble(text); // a dump of a function does not contain the module's variables
   REQUIRE_MESSAGE(whole.status == Status::Ok, whole.diagnostics);
   CHECK(run(emu::loadCubin(whole.cubin, "k")) == std::vector<std::uint32_t>(kCount, 5 + 8));
 }

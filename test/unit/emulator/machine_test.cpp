@@ -11,7 +11,7 @@ using namespace orias::emu;
 
 namespace {
 
-/// One warp reads what the other wrote, behind a barrier or not.
+/// One warp reads the values of the other, with or without a barrier in between.
 emu::Program exchange(bool hasBarrier) {
   return program({"S2R R0, SR_TID.X", "LDC.64 R2, c[0x0][0x210]", "STS [R0.X4+0x400], R0",
                   hasBarrier ? "BAR.SYNC.DEFER_BLOCKING 0x0" : "NOP", "LDS R4, [0x404]", "EXIT"});
@@ -34,7 +34,7 @@ TEST_CASE("lanes part, meet, and add up what they have") {
 }
 
 TEST_CASE("lanes with other masks stay at a WARPSYNC, and go at an EXCLUSIVE one") {
-  // Each thread adds how many lanes vote together.
+  // Each thread adds the number of lanes that vote together.
   const auto together = [](const char* sync) {
     return run(program({"S2R R0, SR_LANEID", "LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR4, c[0x0][0x208]", "MOV R6, 0xffff",
                         "LOP3.LUT R0, R0, 0x10, RZ, 0xc0, !PT", "SHF.L.U32 R6, R6, R0, RZ", sync, "VOTE.ANY R7, PT, PT",
@@ -47,7 +47,7 @@ TEST_CASE("lanes with other masks stay at a WARPSYNC, and go at an EXCLUSIVE one
 }
 
 TEST_CASE("lanes that wait for others of their warp let them run with YIELD only, and BSYNC does not wait for them") {
-  // All lanes but the first read a word until the first one has written it, which it does behind a BSYNC.
+  // All lanes except the first read a word until the first one has written it, after a BSYNC.
   const auto spin = [](const char* yield) {
     launch::RunOptions options;
     options.instructionBudget = 1'000'000;
@@ -75,7 +75,7 @@ TEST_CASE("a lane that its own mask leaves out must not wait") {
 }
 
 TEST_CASE("all lanes take BRA.DIV unless those of its mask are all here under its guard") {
-  // Lanes 0 ... 15 and 16 ... 31 want different masks, so no one instruction can do for both.
+  // Lanes 0 ... 15 and 16 ... 31 have different masks, so they must execute separate instructions.
   const auto wayOf = [](const char* guarded) {
     return run(program({"S2R R0, SR_LANEID", "LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR4, c[0x0][0x208]",
                         "UMOV UR6, 0xffffffff", "R2P PR, R0, 0x10", guarded, "EXIT", "MOV R1, 0x1",
@@ -89,13 +89,13 @@ TEST_CASE("all lanes take BRA.DIV unless those of its mask are all here under it
 }
 
 TEST_CASE("BRA.CONV goes where BRA.DIV does not, and BRA.U where all lanes want to, or one does") {
-  // P0 of the odd lanes, P1 of none, P2 of all.
+  // P0 is true in the odd lanes, P1 in none, P2 in all.
   const auto isTaken = [](const char* branch) {
     const Ran ran = run(
         program({"S2R R0, SR_LANEID", "LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR4, c[0x0][0x208]", "UMOV UR6, 0xffffffff",
                  "LOP3.LUT R0, R0, 0x1, RZ, 0xc0, !PT", "LOP3.LUT R0, R0, 0x4, RZ, 0xfc, !PT", "R2P PR, R0, 0x7",
                  branch, "EXIT", "MOV R1, 0x1", "REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R1", "EXIT"}));
-    CHECK((ran.out[0] == 0 || ran.out[0] == 128)); // never some of them
+    CHECK((ran.out[0] == 0 || ran.out[0] == 128)); // never only some lanes
     return ran.out[0] != 0;
   };
   CHECK(isTaken("BRA.CONV UR6, 0x90"));
@@ -135,7 +135,7 @@ TEST_CASE("the barrier of a cluster: who arrives goes on, who waits sees what th
 }
 
 TEST_CASE("R2UR and R2UR.OR name the lanes that hold another pair than the first") {
-  // Pairs (lane & 1, lane & 2): only every fourth lane holds what lane 0 holds.
+  // Pairs (lane & 1, lane & 2): only every fourth lane has the value of lane 0.
   const Ran ran =
       run(program({"S2R R0, SR_LANEID", "LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR4, c[0x0][0x208]",
                    "LOP3.LUT R4, R0, 0x1, RZ, 0xc0, !PT", "LOP3.LUT R5, R0, 0x2, RZ, 0xc0, !PT", "R2UR P0, UR6, R4",
@@ -234,7 +234,7 @@ TEST_CASE("racecheck: the load of what a swap compares with is part of an atomic
 TEST_CASE("racecheck: a barrier orders those that wait at it, behind all that arrive") {
   launch::RunOptions options;
   options.racecheck = true;
-  // The first warp goes one way, the second the other one; `late` is behind the barrier of the first.
+  // The warps execute different paths; `late` is after the barrier of the first warp.
   const auto kindOf = [&](const char* first, const char* barrierOfFirst, const char* late, const char* barrierOfSecond,
                           const char* second) {
     return run(program({"S2R R0, SR_TID.X", "R2P PR, R0, 0x20", "SHF.L.U32 R1, R0, 0x2, RZ", "@P5 BRA 0x80", first,
@@ -246,18 +246,18 @@ TEST_CASE("racecheck: a barrier orders those that wait at it, behind all that ar
   const char* arrive = "BAR.ARV 0x1, 0x40";
   CHECK(kindOf("STS [R1+0x400], R0", wait, "NOP", wait, "LDS R4, [R1+0x380]") == "");
   CHECK(kindOf("STS [R1+0x400], R0", arrive, "NOP", wait, "LDS R4, [R1+0x380]") == "");
-  // Who only arrives may go on before the others have come: what it does then has no order.
+  // A warp that only arrives may continue before the others have arrived: its later accesses are unordered.
   CHECK(kindOf("NOP", arrive, "STS [R1+0x400], R0", wait, "LDS R4, [R1+0x380]") == "racecheck");
   CHECK(kindOf("NOP", arrive, "LDS R4, [R1+0x480]", "STS [R1+0x400], R0", wait) == "racecheck");
-  // Each warp at a barrier of its own.
+  // Each warp has a separate barrier.
   CHECK(kindOf("STS [R1+0x400], R0", "BAR.SYNC.DEFER_BLOCKING 0x1, 0x20", "NOP", "BAR.SYNC.DEFER_BLOCKING 0x2, 0x20",
                "LDS R4, [R1+0x380]") == "racecheck");
 }
 
 namespace {
 
-/// Copies the first word of `out`, which is 7, to shared memory twice, in two groups, and adds up what the first thread
-/// of each CTA finds there.
+/// Copies the first word of `out`, which is 7, to shared memory twice, in two groups, and adds the values that the
+/// first thread of each CTA reads there.
 emu::Program copies(const char* wait) {
   return program({"S2R R0, SR_TID.X",
                   "LDC.64 R2, c[0x0][0x210]",
@@ -309,7 +309,7 @@ TEST_CASE("LDGSTS: memcheck finds a missing wait, and a copy to where no shared 
 
 namespace {
 
-/// A product of zeros that is added to R4 and R5, two instructions, and a store of R4.
+/// A product of zeros that is added to R4 and R5, followed by two instructions and a store of R4.
 Program product(const char* behind, const char* wait, const char* group = ", gsb0") {
   static std::string text;
   text = std::string("HGMMA.64x8x16.F16 R4, gdesc[UR4], R4") + group;
@@ -328,19 +328,19 @@ TEST_CASE("products of a warp group: the sum is there when its group was waited 
   CHECK(good.result.completed);
   CHECK(good.result.reports.empty());
   CHECK(good.out[0] == 0x3c003c00);
-  // Waits for nothing, or for no group that has it.
+  // Waits for no group, or for no group with the product.
   const Ran early = run(product("NOP", "WARPGROUP.DEPBAR.LE gsb0, 0x1"));
   CHECK(early.kind() == "wgmma in flight");
   CHECK(early.out[0] != 0x3c003c00);
   CHECK(run(product("NOP", kWait, "")).kind() == "wgmma in flight");
   CHECK(run(product("MOV R9, R5", kWait)).kind() == "wgmma in flight");
   CHECK(run(product("MOV R5, R9", kWait)).kind() == "wgmma in flight");
-  // One sum may be added to again; one beside it may not.
+  // Another product may add to the same sum, but not to an overlapping one.
   CHECK(run(product("HGMMA.64x8x16.F16 R4, gdesc[UR4], R4, gsb0", kWait)).result.reports.empty());
   CHECK(run(product("HGMMA.64x8x16.F16 R5, gdesc[UR4], R5, gsb0", kWait)).kind() == "wgmma in flight");
-  // A product of nothing ends a group that has no other.
+  // An empty product ends a group without another product.
   CHECK(run(product("HGMMA.64x8x16.F16 RZ, gdesc[URZ], RZ, !UPT, gsb0", kWait, "")).result.reports.empty());
-  // So does what ptxas writes at -O0: one of matrices at address 0, where the program has no memory.
+  // So does the product that ptxas emits at -O0: of matrices at address 0, where the program has no memory.
   CHECK(run(product("HGMMA.64x8x16.F16 R8, gdesc[UR12], R8, !UPT, gsb0", kWait, "")).result.reports.empty());
   CHECK(run(product("HGMMA.64x8x16.F16 R8, gdesc[UR12], R8, !UPT", kWait, "")).kind() == "wgmma in flight");
 }

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-// Small programs of SASS text, and what is left when they have run.
+// Small programs of SASS text, and their results.
 
 namespace orias::emu {
 

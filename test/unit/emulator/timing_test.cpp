@@ -4,8 +4,8 @@
 #include <doctest/doctest.h>
 #include <utility>
 
-// Each kind of wrong control word makes a run with timing leave another result and say why; the same code with the
-// right ones does neither. Without timing all of them give the same.
+// With each kind of wrong control fields, a run with timing has a wrong result and reports an error. The same code with
+// correct control fields does not. Without timing all of them have the same result.
 
 using namespace orias;
 using namespace orias::emu;
@@ -14,7 +14,7 @@ namespace {
 
 using isa::Control;
 
-/// 14 + 7, made by two fixed-latency instructions, stored; the scoreboards are those of ptxas' code.
+/// 14 + 7, computed by two fixed-latency instructions and stored; the scoreboards are those of ptxas' code.
 constexpr std::uint32_t kRight = 21;
 
 struct Line {
@@ -39,7 +39,7 @@ Program timed(std::initializer_list<Line> lines) {
     if (all.code.empty()) {
       all = std::move(one);
     } else {
-      // Labels count from their own line.
+      // Labels are relative to their own line.
       all.code.push_back(one.code[0]);
     }
   }
@@ -52,7 +52,7 @@ launch::RunOptions withTiming() {
   return options;
 }
 
-/// A program whose control words are right.
+/// Checks a program with correct control fields.
 void checkClean(const Program& p, std::uint32_t wanted = kRight) {
   const Ran ran = run(p, withTiming());
   for (const launch::Report& report : ran.result.reports)
@@ -61,7 +61,7 @@ void checkClean(const Program& p, std::uint32_t wanted = kRight) {
   CHECK(ran.out[0] == wanted);
 }
 
-/// The same with a fault: right without timing, wrong and reported with it.
+/// Checks a program with an error: the result is correct without timing; with timing it is wrong and reported.
 void checkFaulty(const Program& p, const std::string& says, std::uint32_t wanted = kRight) {
   CHECK(run(p).out[0] == wanted);
   CHECK(run(p).result.reports.empty());
@@ -72,9 +72,9 @@ void checkFaulty(const Program& p, const std::string& says, std::uint32_t wanted
   CHECK_MESSAGE(ran.result.reports[0].text.find(says) != std::string::npos, ran.result.reports[0].text);
 }
 
-/// R4 = 14 + 7, stored to the buffer. The parameters are those that the tests turn.
+/// R4 = 14 + 7, stored to the buffer. The fields are varied by the tests.
 struct Turned {
-  std::uint8_t addStall = 5;     ///< between the two instructions that make R4
+  std::uint8_t addStall = 5;     ///< between the two instructions that compute R4
   std::uint8_t constantWait = 1; ///< of the store, for its address
   std::uint8_t constantScoreboard = 0;
   std::uint8_t constantStall = 2;
@@ -98,7 +98,7 @@ Program storing(const Turned& t = {}) {
 
 TEST_CASE("timing: code with the right control words runs as without") {
   checkClean(storing());
-  checkClean(storing({.addStall = 0})); // 0 lets the pipeline run empty
+  checkClean(storing({.addStall = 0})); // 0 drains the pipeline
 }
 
 TEST_CASE("timing: a result read before its latency is over is the old value") {
@@ -108,7 +108,7 @@ TEST_CASE("timing: a result read before its latency is over is the old value") {
 }
 
 TEST_CASE("timing: a result that nobody waited for is the old value") {
-  // The store's address: zero is no address.
+  // The store's address: zero is not a valid address.
   const Program p = storing({.constantWait = 0});
   CHECK(run(p).result.completed);
   const Ran ran = run(p, withTiming());
@@ -123,7 +123,7 @@ TEST_CASE("timing: a wait right behind the instruction that takes the scoreboard
 }
 
 TEST_CASE("timing: a source of fixed latency that a later write has overwritten already") {
-  // The product reads R12 for some cycles. What LDC has written there, and has been waited for, came later still.
+  // The product reads R12 for some cycles. The result of LDC, which has been waited for, arrives later.
   const auto overwriting = [](const char* first, Control control, std::uint8_t wait) {
     return timed({{"ULDC.64 UR4, c[0x0][0x208]", stalls(5)},
                   {"LDC.64 R2, c[0x0][0x210]", takes(0)},
@@ -183,7 +183,7 @@ TEST_CASE("timing: guards and predicates are read late enough, or have their old
 }
 
 TEST_CASE("timing: a wait for the newer of two writes hides the older one") {
-  // Guards see what ISETP writes after 13 cycles; SHFL has written the predicate since.
+  // Guards read the result of ISETP after 13 cycles; SHFL has written the predicate since.
   checkClean(timed({{"ULDC.64 UR4, c[0x0][0x208]", stalls(5)},
                     {"LDC.64 R2, c[0x0][0x210]", takes(0)},
                     {"MOV R4, 0x15", stalls(5)},
@@ -226,7 +226,7 @@ TEST_CASE("timing: DEPBAR.LE waits for all but the last few") {
 }
 
 TEST_CASE("timing: DEPBAR.LE tells of those that took no scoreboard, by younger ones of their queue") {
-  // What TEX of a loop do in ptxas' code: the first load has nobody waiting for it.
+  // As TEX in a loop of ptxas' code: no instruction waits for the first load.
   const auto counted = [](const char* wait) {
     return timed({{"ULDC.64 UR4, c[0x0][0x208]", stalls(5)},
                   {"LDC.64 R2, c[0x0][0x210]", takes(0)},

@@ -23,7 +23,7 @@ std::vector<hazard::Violation> violations(const std::vector<Line>& lines) {
   return report.violations;
 }
 
-/// The program is right as it stands, and has exactly this violation after `broken` replaces line `at`.
+/// Checks that the program is correct, and has exactly this violation after `broken` replaces line `at`.
 void checkPair(std::vector<Line> lines, std::size_t at, Line broken, Kind kind, std::uint32_t first,
                std::uint32_t second) {
   CHECK(violations(lines).empty());
@@ -83,7 +83,7 @@ TEST_CASE("hazard: a store still reads its data") {
 }
 
 TEST_CASE("hazard: shared memory answers in order") {
-  // The second load's scoreboard covers the first one; a global load's would not.
+  // The scoreboard of the second load covers the first one, but that of a global load would not.
   CHECK(violations({{"LDS R2, [R4]", 1}, {"LDS R3, [R8]", 2, 0}, {"IADD3 R5, R2, R3, RZ", 1, 7, 7, 1}, {"EXIT", 5}})
             .empty());
   CHECK(violations({{"LDG.E R2, desc[UR4][R4.64]", 1},
@@ -102,13 +102,13 @@ TEST_CASE("hazard: textures answer in order, so that DEPBAR may count them") {
   checkPair({older, younger, waitForAllButOne, useOlder, end}, 3, useYounger, Kind::MissingWait, 1, 3);
   checkPair({older, younger, waitForAllButOne, overwriteItsSource, end}, 2, waitForAllButTwo, Kind::MissingWait, 0, 3);
   checkPair({older, younger, surface, waitForAllButTwo, useOlder, end}, 4, useYounger, Kind::MissingWait, 1, 4);
-  // An older one without a scoreboard of its own is over when the next one is.
+  // An older one without a scoreboard is complete when the next one is.
   const Line silent{"TLD.LZ RZ, R2, R8, UR4, 0x0, 1D, 0x1", 1};
   checkPair({silent, younger, surface, waitForAllButOne, useOlder, end}, 3, waitForAllButTwo, Kind::MissingWait, 0, 4);
 }
 
 TEST_CASE("hazard: what takes the scoreboard out of order does not count") {
-  // The load from global memory may be the one that is over.
+  // The completed instruction may be the load from global memory.
   const Line texture{"TLD.LZ RZ, R2, R8, UR4, 0x0, 1D, 0x1", 1, 5}, load{"LDG.E R3, desc[UR6][R4.64]", 2, 5};
   const Line use{"IADD3 R7, R2, R4, RZ", 1}, end{"EXIT", 5};
   checkPair({texture, load, {"DEPBAR.LE SB5, 0x0", 4}, use, end}, 2, {"DEPBAR.LE SB5, 0x1", 4}, Kind::MissingWait, 0,
@@ -118,7 +118,7 @@ TEST_CASE("hazard: what takes the scoreboard out of order does not count") {
 }
 
 TEST_CASE("hazard: a count holds on every way to the wait") {
-  // Past the branch one texture is younger than the first, on the way through two are.
+  // If the branch is taken, one texture is younger than the first; on the fall-through path two are.
   checkPair({{"TLD.LZ RZ, R2, R8, UR4, 0x0, 1D, 0x1", 2, 5},
              {"@P0 BRA 0x30", 5},
              {"TLD.LZ RZ, R3, R9, UR4, 0x0, 1D, 0x1", 2, 5},
@@ -174,7 +174,7 @@ TEST_CASE("hazard: the registers of a product of a warp group while it is under 
                                   {"FADD R8, R4, R5", 5},       {"EXIT", 5}};
   checkPair(good, 2, {"IADD3 R8, R7, R10, RZ", 4}, Kind::ProductUnderWay, 1, 2);
   checkPair(good, 2, {"IADD3 R7, R9, R10, RZ", 4}, Kind::ProductUnderWay, 1, 2);
-  // A wait that leaves one group under way.
+  // A wait that leaves one group in flight.
   std::vector<Line> two = {{"WARPGROUP.ARRIVE", 6},
                            {product, 4},
                            {"WARPGROUP.ARRIVE", 6},
@@ -183,9 +183,9 @@ TEST_CASE("hazard: the registers of a product of a warp group while it is under 
                            {"FADD R20, R4, R5", 5},
                            {"EXIT", 5}};
   checkPair(two, 5, {"FADD R20, R4, R13", 5}, Kind::ProductUnderWay, 3, 5);
-  // A product that no group has is not waited for.
+  // A product without a group is not waited for.
   checkPair(good, 1, {"HGMMA.64x8x16.F32 R4, gdesc[UR4], R4", 4}, Kind::ProductUnderWay, 1, 4);
-  // Products of one sum follow each other; of another shape, or beside it, they do not.
+  // Products of one sum are ordered. Products of another shape or of an overlapping sum are not.
   checkPair(two, 3, {"HGMMA.64x8x16.F32 R6, gdesc[UR4], R6, gsb0", 4}, Kind::ProductUnderWay, 1, 3);
   two[3] = {product, 4};
   two[4] = {"WARPGROUP.DEPBAR.LE gsb0, 0x0", 6};
@@ -306,7 +306,7 @@ TEST_CASE("hazard: a violation as text") {
 
 namespace {
 
-/// The violations of lines in the words of another chip.
+/// The violations of a program on another chip.
 std::vector<hazard::Violation> violationsOn(const char* chip, const std::vector<Line>& lines) {
   const isa::Target& target = *isa::Target::find(chip);
   std::vector<isa::Word> words;
@@ -324,7 +324,7 @@ std::vector<hazard::Violation> violationsOn(const char* chip, const std::vector<
 
 } // namespace
 
-// ptxas gives STS no scoreboard there, and overwrites its sources behind the barrier.
+// ptxas gives STS no scoreboard there, and overwrites its sources after the barrier.
 TEST_CASE("hazard: BAR.SYNC of sm_75 ends the reads of the stores before it") {
   const std::vector<Line> right = {{"STS [R2], R3", 4}, {"BAR.SYNC 0x0", 5}, {"IADD3 R2, R4, R5, RZ", 4}, {"EXIT", 5}};
   CHECK(violationsOn("sm_75", right).empty());
@@ -448,17 +448,17 @@ TEST_CASE("hazard: loads from tensor memory complete in order") {
     CHECK(report.unknown.empty());
     return report.violations.size();
   };
-  // Of ptxas, but for stalls of 2: two halves, of which the second has a scoreboard; the threads of one do not write
+  // From ptxas, except for stalls of 2: two halves; the second has a scoreboard. The threads of one half do not write
   // the registers of the other.
   const isa::Word lower{0x00000008000479ee, 0x001fe40008a80000}, upper{0x00002008000479ee, 0x000e240008aa0000};
   CHECK(violations({lower, upper}, "waits") == 0);
-  CHECK(violations({lower, upper}, "") == 3); // R4, R5, and R6, which is written
+  CHECK(violations({lower, upper}, "") == 3); // R4, R5, and the written R6
   // LDTM.x8 R4, tmem[UR5] without one, LDTM.x8 R44, tmem[UR7] with one.
   const isa::Word first{0x00000005000479ee, 0x000fe400081c0000}, second{0x00000007002c79ee, 0x000e2400081c0000};
   CHECK(violations({first, second}, "waits") == 0);
   CHECK(violations({first, second}, "") == 3);
-  CHECK(violations({second, first}, "waits") == 3); // the scoreboard of the earlier one says nothing of the later one
-  // LDG.E R44, desc[UR4][R2.64] with scoreboard 0: no load of this unit.
+  CHECK(violations({second, first}, "waits") == 3); // the scoreboard of the earlier one does not cover the later one
+  // LDG.E R44, desc[UR4][R2.64] with scoreboard 0: not a load of this unit.
   const isa::Word global{0x00000004022c7981, 0x000e24000c1e1900};
   CHECK(violations({first, global}, "waits") == 3);
 }

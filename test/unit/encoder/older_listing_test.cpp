@@ -7,7 +7,7 @@
 
 #include <vector>
 
-// A loop as ptxas writes it for sm_80, where distances of branches and types of atomics stand elsewhere than on sm_90.
+// A loop from ptxas for sm_80, where branch distances and types of atomics have other fields than on sm_90.
 
 using namespace orias;
 using namespace orias::encoder;
@@ -32,7 +32,7 @@ TEST_CASE("control flow of words of sm_80 is read as sm_80 has it") {
   CHECK(flows[1].target == 0u);
   CHECK(flows[1].fallsThrough);
   CHECK(flows[3].target == 3u);
-  CHECK(flowsOf(kLoop, chip("sm_90"))[1].target != 0u); // the same bits say something else there
+  CHECK(flowsOf(kLoop, chip("sm_90"))[1].target != 0u); // the same bits have another meaning there
 }
 
 TEST_CASE("listings of words of sm_80 are read as sm_80 has them") {
@@ -45,7 +45,7 @@ TEST_CASE("listings of words of sm_80 are read as sm_80 has them") {
 
 TEST_CASE("liveness of words of sm_80 follows their branches") {
   const WordLiveness liveness = livenessOf(kLoop, {}, chip("sm_80"));
-  // R9 is written in each round and never read; what the loop reads, nothing in it writes.
+  // R9 is written in each iteration and never read. The loop does not write the registers that it reads.
   CHECK(liveness.used[static_cast<unsigned>(isa::File::R)] == 10);
   CHECK(liveness.used[static_cast<unsigned>(isa::File::P)] == 1);
 }

@@ -8,13 +8,13 @@
 #include <string_view>
 #include <vector>
 
-// The checker of forms itself: what agrees passes, a planted difference is seen.
+// Tests of the checker of forms: equal kernels pass, planted differences are detected.
 
 namespace orias::forms {
 
 namespace {
 
-/// The first example of an opcode; the table is walked once.
+/// The first example of an opcode; the table is only generated once.
 Statement statementOf(std::string_view opcode) {
   static const std::map<std::string, Statement, std::less<>> all = [] {
     std::map<std::string, Statement, std::less<>> found;
@@ -32,7 +32,7 @@ Outcome planted(std::string_view interpreted, std::string_view emulated) {
   return judge(kernelFor(left, settings.arch, 1), kernelFor(right, settings.arch, 1), settings).outcome;
 }
 
-/// The same with only the statement changed: in its text `from` becomes `to`.
+/// The outcome if only the statement differs: `to` replaces `from` in its text.
 Outcome plantedIn(std::string_view opcode, std::string_view from, std::string_view to) {
   const Settings settings;
   const Statement statement = statementOf(opcode);
@@ -44,7 +44,7 @@ Outcome plantedIn(std::string_view opcode, std::string_view from, std::string_vi
   return judge(kernel, wrong, settings).outcome;
 }
 
-/// An example of each video instruction, of the form with c; looked up once.
+/// An example of each video instruction, in the form with c; computed once.
 const std::map<std::string, Statement>& videoStatements() {
   static const std::map<std::string, Statement> all = [] {
     std::map<std::string, Statement> found;
@@ -139,7 +139,7 @@ TEST_CASE("steps of a protocol: what surrounds them sees another operation") {
 }
 
 TEST_CASE("copies and products: what surrounds them sees another one") {
-  // In bulk, and single values with a barrier.
+  // Bulk copies, and single values with a barrier.
   CHECK(plantedIn("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes", ", %r1,", ", 16,") ==
         Outcome::Differs);
   CHECK(plantedIn("cp.async.bulk.global.shared::cta.bulk_group", ", %r1;", ", 16;") == Outcome::Differs);
@@ -159,7 +159,7 @@ TEST_CASE("copies and products: what surrounds them sees another one") {
   CHECK(plantedIn("cp.reduce.async.bulk.tensor.1d.global.shared::cta.min.bulk_group", "min", "max") ==
         Outcome::Differs);
   CHECK(plantedIn("tensormap.replace.tile.box_dim.b1024.b32", ", 0", ", 1") == Outcome::Differs);
-  // Of several devices.
+  // Several devices.
   CHECK(plantedIn("multimem.ld_reduce.min.u32", "min", "max") == Outcome::Differs);
   CHECK(plantedIn("multimem.red.min.u32", "min", "max") == Outcome::Differs);
   CHECK(plantedIn("multimem.st.u32", "%r1", "5") == Outcome::Differs);

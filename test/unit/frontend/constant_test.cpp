@@ -9,7 +9,7 @@ using namespace orias::ptx;
 
 namespace {
 
-/// The value of an expression where an operand stands.
+/// The value of an expression that is an operand.
 std::int64_t value(std::string_view expression) {
   Parsed p = parseBody("mov.u64 %rd1, " + std::string(expression) + ";");
   REQUIRE_MESSAGE(p.ok(), p.diags.render());

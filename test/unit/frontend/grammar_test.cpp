@@ -15,13 +15,13 @@
 #include <string>
 #include <vector>
 
-// The hand-written lexer against the generated one, and the grammar against ANTLR's own search for ambiguities.
+// Compares the hand-written lexer with the generated one, and checks the grammar with ANTLR's search for ambiguities.
 
 using namespace orias::ptx;
 
 namespace {
 
-/// Everything that the language has, once.
+/// Every construct of the language once.
 constexpr std::string_view kEverything = R"(
 .version 9.0
 .target sm_90, texmode_independent
@@ -83,7 +83,7 @@ std::vector<std::string> corpus() {
   return texts;
 }
 
-/// Compares all tokens of a text; the place of the first difference, or nothing.
+/// Compares all tokens of a text. Returns the location of the first difference, or an empty string.
 std::string tokenDifference(const std::string& text) {
   antlr4::ANTLRInputStream input(text);
   PtxLexer generated(&input);
@@ -103,7 +103,7 @@ std::string tokenDifference(const std::string& text) {
   }
 }
 
-/// A generator of numbers that is the same everywhere.
+/// A platform-independent random number generator.
 class Random {
  public:
   std::uint32_t next(std::uint32_t below) {
@@ -141,7 +141,7 @@ struct ErrorCounter : ParseEvents {
   std::string first;
 };
 
-/// What the parser tells of a text, in one string.
+/// The events of the parser for a text, in one string.
 struct EventRecorder : ParseEvents {
   void enterRule(std::size_t rule, antlr4::ParserRuleContext*) override { said += "(" + std::to_string(rule); }
   void exitRule(std::size_t, antlr4::ParserRuleContext*) override { said += ")"; }
@@ -149,7 +149,7 @@ struct EventRecorder : ParseEvents {
   void syntaxError(orias::SourceLoc loc, std::string message, std::string hint) override {
     said += std::to_string(loc.line) + ":" + std::to_string(loc.column) + message + hint;
   }
-  /// The rules that ANTLR's parser goes through for a number.
+  /// The rules of ANTLR's parser for a number.
   void initializerNumber(const PtxToken&) override {
     using P = PtxParser;
     const std::size_t rules[] = {P::RuleInitializerItem, P::RuleInitializerValue, P::RuleConstant,

@@ -25,7 +25,7 @@ void replaceAll(std::string& text, std::string_view what, std::string_view with)
     text.replace(at, what.size(), with);
 }
 
-/// A module with one statement of interest; registers of 128 bits only where the version has them.
+/// A module with one tested statement; 128-bit registers only if the version has them.
 std::string moduleWith(std::string preamble, const std::string& statement, const std::string& target,
                        const std::string& version) {
   replaceAll(preamble, "@TARGET@", target);

@@ -11,7 +11,7 @@ using namespace orias::ptx;
 
 namespace {
 
-/// A module that has only opcodes.
+/// A module of opcodes only.
 struct Opcodes {
   Module module;
   explicit Opcodes(std::initializer_list<std::string_view> texts) {
@@ -52,7 +52,7 @@ TEST_CASE("every row of the instruction table can be read") {
       ++rows;
     }
   CHECK(rows > 400);
-  // No operation without a row.
+  // Each operation has a row.
   for (unsigned op = 1; op <= static_cast<unsigned>(Op::Trap); ++op) {
     INFO(opName(static_cast<Op>(op)));
     CHECK(seen.contains(static_cast<Op>(op)));

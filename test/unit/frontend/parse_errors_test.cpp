@@ -120,7 +120,7 @@ TEST_CASE("limits: nesting") {
   }
   Parsed p = parseBody(repeat("{", 100000));
   CHECK(p.errors() == "6:256 brackets are nested more than 256 deep\n");
-  // What does not nest is not recursive either.
+  // Constructs that do not nest are not recursive.
   CHECK(parseBody("mov.u32 %r1, " + repeat("- ", 100000) + "1;").ok());
   CHECK(parseBody("mov.u64 %rd1, " + repeat("(.s64)", 100000) + "1;").ok());
   CHECK(parseBody("mov.u32 %r1, " + repeat("1+", 100000) + "1;").ok());

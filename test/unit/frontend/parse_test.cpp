@@ -46,7 +46,7 @@ TEST_CASE("registers: members of families and single ones get dense ids with typ
   const auto ops = operandsAt(p);
   CHECK(ops[0].registerId() == ops[2].registerId());
   CHECK(ops[0].registerId() != ops[1].registerId());
-  CHECK(k.registers.size() == 4); // v and what is used of the families
+  CHECK(k.registers.size() == 4); // v and the used registers of the families
   CHECK(k.registers[index(ops[1].registerId())].type == Type::B32);
   CHECK(p.module->text(k.registers[index(ops[1].registerId())].name) == "%r3");
   CHECK(operandsAt(p, 1)[0].component() == Component::Y);

@@ -16,7 +16,7 @@ namespace orias::ptx {
 
 inline constexpr std::string_view kHeader = ".version 9.0\n.target sm_90\n.address_size 64\n";
 
-/// A module from its text, with what was told about it.
+/// A module from its text, with its diagnostics.
 struct Parsed {
   // `diags` refers to `text`: no copies, no moves.
   Parsed(const Parsed&) = delete;
@@ -28,7 +28,7 @@ struct Parsed {
     return *this;
   }
   bool ok() const { return !diags.hasErrors(); }
-  /// `line:column message` of every diagnostic, one a line, in the order of the text.
+  /// `line:column message` of every diagnostic, one per line, in the order of the text.
   std::string errors() const {
     std::string all;
     std::vector<Diagnostic> sorted = diags.all();

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <string>
 
-// The parser and the checks end, with or without errors, on whatever text.
+// The parser and the checks terminate on any text, with or without errors.
 
 using namespace orias;
 using namespace orias::ptx;

@@ -8,7 +8,8 @@
 using namespace orias;
 using namespace orias::ptx;
 
-// Which PTX runs where, and from which version on: what ptxas 13.0 accepts (observed, each pair, with an empty kernel).
+// Which targets run on which chips, and the required versions, as in ptxas 13.0 (observed for each pair, with an empty
+// kernel).
 
 namespace {
 
@@ -24,7 +25,7 @@ bool accepted(std::string_view version, Arch target, Arch arch) {
   return p.checked({arch}).errors().empty();
 }
 
-/// The chips that take the code of a target, in the order of kArchs.
+/// The chips that accept the code of a target, in the order of kArchs.
 std::string chipsFor(Arch target) {
   std::string found;
   for (Arch arch : kArchs)

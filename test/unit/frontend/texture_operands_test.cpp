@@ -8,7 +8,7 @@ using namespace orias::ptx;
 
 namespace {
 
-/// Is the statement right? In a kernel with a texture, a sampler and a surface.
+/// Whether the statement is accepted, in a kernel with a texture, a sampler and a surface.
 bool isRight(const std::string& statement, bool hasSamplers) {
   const std::string text = ".version 8.5\n.target sm_90" + std::string(hasSamplers ? ", texmode_independent" : "") +
                            "\n.address_size 64\n.global .texref t; .global .texref many[2]; .global .surfref f;\n" +

@@ -44,7 +44,8 @@ TEST_CASE("programs of one file do not share names") {
   CHECK_MESSAGE((!diags.hasErrors() && ptx::check(*module, {}, diags)), diags.render());
 }
 
-// ptxas cuts positions and lengths of 32-bit fields to a byte, as the manual's code does, but none of 64-bit ones.
+// ptxas truncates positions and lengths of 32-bit fields to a byte, as the manual's code does, but not those of 64-bit
+// fields.
 TEST_CASE("positions and lengths of 64-bit bit fields are at most 255") {
   const generator::Profile& profile = *generator::findProfile("integer");
   unsigned registers = 0;
@@ -95,7 +96,7 @@ template <typename See> void forLines(const char* profileName, See see) {
 
 } // namespace
 
-// The interpreter's NaN and the hardware's have different signs, and neither is wrong.
+// The NaNs of the interpreter and the hardware have different signs, and both are correct.
 TEST_CASE("copysign takes no sign from any NaN") {
   std::set<std::string> canonical, known;
   unsigned seen = 0;
@@ -113,7 +114,7 @@ TEST_CASE("copysign takes no sign from any NaN") {
   CHECK(seen > 0);
 }
 
-// ptxas 13.0 folds slct with a number as if it compared an f32 with zero.
+// ptxas 13.0 folds slct with a literal as if it compared an f32 with zero.
 TEST_CASE("what slct compares with zero is the same as an integer and as f32") {
   std::set<std::string> bounded;
   unsigned seen = 0;
@@ -128,7 +129,7 @@ TEST_CASE("what slct compares with zero is the same as an integer and as f32") {
   CHECK(seen > 0);
 }
 
-// ptxas 13.0 inserts len % 32 bits when position and length are numbers and the position is not 0.
+// ptxas 13.0 inserts len % 32 bits if position and length are literals and the position is not 0.
 TEST_CASE("bfi inserts less than 32 bits") {
   std::set<std::string> small;
   unsigned seen = 0;
@@ -143,7 +144,7 @@ TEST_CASE("bfi inserts less than 32 bits") {
   CHECK(seen > 0);
 }
 
-// What stands between the halves of a product once read the register of the high half before that was written.
+// Regression: an instruction between the halves of a product read the register of the high half before it was written.
 TEST_CASE("between the instructions of a chain no word is read that is not written yet") {
   std::set<std::string> written;
   unsigned seen = 0;
@@ -154,7 +155,7 @@ TEST_CASE("between the instructions of a chain no word is read that is not writt
       for (const std::string& source : {o[1], o[2]})
         CHECK_MESSAGE((!source.starts_with("%r") || written.contains(source)), line);
     }
-    // All that stands in braces is written, too, where the braces come first.
+    // If the first operand is in braces, all its registers are written.
     const std::size_t first = line.find_first_of("%{", line.find(' ', line.find('.')));
     if (first == std::string::npos) return;
     std::istringstream results(line.substr(first, line.find_first_of(line[first] == '{' ? "}" : ",;", first) - first));

@@ -1,5 +1,4 @@
-// orias-gpu against a driver of the tests' own (fake/fake_cuda.cpp): the whole way of a launch, as far as there is one
-// without a GPU.
+// orias-gpu with the test driver (fake/fake_cuda.cpp): all steps of a launch that are possible without a GPU.
 
 #include "tools/common/files.h"
 #include "tools/gpu/command_line.h"
@@ -41,7 +40,7 @@ constexpr const char* kModule = R"(
 .visible .entry stop() { trap; ret; }
 )";
 
-/// A folder with the module and a launch of it; the driver that orias-gpu is to open.
+/// A folder with the module and a launch of it, and the driver for orias-gpu.
 class Fixture {
  public:
   Fixture() : folder_(fs::temp_directory_path() / fmt::format("orias-gpu-test-{}", getpid())) {
@@ -60,7 +59,7 @@ class Fixture {
     words.insert(words.begin(), {"--library", ORIAS_FAKE_CUDA, path("l.json")});
     return gpu::runDriver(words);
   }
-  /// How many of the driver's calls read so.
+  /// How many logged driver calls have this text.
   std::size_t calls(const std::string& text) const {
     std::istringstream lines(tools::readWholeFile(path("log")));
     std::size_t count = 0;
@@ -106,7 +105,7 @@ TEST_CASE("the results of a kernel that does nothing are wrong") {
                                 "arguments": [{"buffer": "data"}])";
   const std::size_t at = launch.find('%');
   CHECK(f.run(std::string(launch).replace(at, 1, R"(, "expected": 1)")) == ExitStatus::InputErrors);
-  // Nothing is expected, but the interpreter leaves something else.
+  // There is no expectation in the file, but the interpreter has another result.
   CHECK(f.run(std::string(launch).replace(at, 1, "")) == ExitStatus::InputErrors);
 }
 
@@ -114,7 +113,7 @@ TEST_CASE("variables of the module are fetched") {
   Fixture f;
   const std::string launch = R"("count", "variables": [{"name": "counter", "type": "u32", "expected": %}])";
   const auto expecting = [&](const char* value) { return std::string(launch).replace(launch.find('%'), 1, value); };
-  // The fake counts once; a block of four threads and a grid of two count eight times.
+  // The fake driver counts once; a block of four threads and a grid of two count eight times.
   CHECK(f.run(expecting("50"), {"--repeat", "0"}) == ExitStatus::InputErrors);
   CHECK(f.calls("cuLaunchKernelEx count 2 1 1 4 1 1 0") == 1);
 }
@@ -124,7 +123,7 @@ TEST_CASE("a kernel that traps, wanted or not") {
   CHECK(f.run(R"("stop", "stops": "trap")") == ExitStatus::Done);
   CHECK(f.run(R"("stop")") == ExitStatus::InputErrors);
   CHECK(f.calls("cuLaunchKernelEx stop 2 1 1 4 1 1 0") == 2);
-  // The fault stayed in its process.
+  // The fault does not affect other processes.
   CHECK(f.run(kAddOne, {"--repeat", "0"}) == ExitStatus::Done);
 }
 

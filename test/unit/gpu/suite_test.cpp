@@ -1,4 +1,4 @@
-// What runs packed cases: files of cases, results on disk, and the processes that run them on the tests' own driver.
+// The runner of packed cases: files of cases, results on disk, and the processes that run them on the test driver.
 
 #include "tools/common/files.h"
 #include "tools/gpu/suite/case.h"
@@ -49,7 +49,7 @@ std::vector<std::byte> words(std::initializer_list<std::uint32_t> values) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// A launch of a kernel that the driver of the tests knows: addOne(data, n) with 4 elements.
+/// A launch of a kernel of the test driver: addOne(data, n) with 4 elements.
 Case caseOf(const std::string& name, const std::string& kernel, std::string family = "") {
   Case c;
   c.group = "tests";
@@ -182,7 +182,7 @@ TEST_CASE("results that are there already are not run again") {
   SuiteOptions options = optionsFor(folder);
   CHECK(runSuite(plan, options) == ExitStatus::Done);
   CHECK(launches(folder) == 3);
-  // A run that was cut off in the middle of a line.
+  // A run that was interrupted in the middle of a line.
   const std::string file = folder.path("results/results.jsonl"), whole = tools::readWholeFile(file);
   tools::writeWholeFile(file, std::string_view(whole).substr(0, whole.size() - 10));
   CHECK(runSuite(plan, options) == ExitStatus::Done);
@@ -213,7 +213,7 @@ TEST_CASE("the time budget ends a run, and the same command continues it") {
   const Plan plan = planOf(folder, {caseOf("a", "hang"), caseOf("b", "addOne")});
   SuiteOptions options = optionsFor(folder);
   options.itemSeconds = 100;
-  options.minutes = 3.5 / 60; // three seconds of that are kept for the report
+  options.minutes = 3.5 / 60; // three seconds are reserved for the report
   CHECK(runSuite(plan, options) == ExitStatus::Done);
   CHECK(outcomes(folder).empty());
   CHECK(tools::readWholeFile(folder.path("results/report.html")).find("out of time") != std::string::npos);
@@ -246,7 +246,7 @@ TEST_CASE("the table is too short if the device needs more cycles") {
   add("short", 2, {Wrong, Wrong, Right, Right});
   add("exact", 3, {Wrong, Wrong, Right, Right});
   add("long", 4, {Wrong, Right, Right, Right});
-  add("lucky", 4, {Right, Wrong, Wrong, Right}); // a right result below a wrong one says nothing
+  add("lucky", 4, {Right, Wrong, Wrong, Right}); // a correct result below a wrong one is ignored
   add("never", 2, {Wrong, Wrong, Wrong, Wrong});
   const std::vector<LatencyLine> lines = latencies(results);
   REQUIRE(lines.size() == 5);
@@ -259,7 +259,7 @@ TEST_CASE("the table is too short if the device needs more cycles") {
   CHECK(!lines[3].isShort);
   CHECK(!lines[4].found);
   CHECK(lines[4].isShort);
-  // Whoever tries less than the table has may be wrong.
+  // Results with fewer cycles than the table may be wrong.
   CHECK(!results[0].isAlarm());
   CHECK(results[1].isAlarm());
   const std::string page = htmlPage(results, {});
@@ -304,7 +304,7 @@ TEST_CASE("times of two compilers are set against each other") {
   CHECK(lines[0].name == "launches/a");
   CHECK(lines[0].ratio() == doctest::Approx(1.5));
   CHECK(!lines[0].netRatio());
-  // What a launch takes in any case says nothing of the code.
+  // The constant cost of a launch must be subtracted.
   Result trivial = results[0];
   trivial.group = "trivial";
   trivial.least = 1;

@@ -1,7 +1,6 @@
-// A CUDA driver for tests: the functions that orias-gpu uses, on this computer's memory. It writes its calls down in
-// the file that $FAKE_CUDA_LOG names, and runs kernels that it knows by their names; $FAKE_CUDA_DEVICES is how many
-// devices there are (1). Kernels: `addOne`, `store` (42), `count`, `stop` (faults), `hang`, `crash` (the process dies);
-// all others do nothing.
+// A CUDA driver for tests: the functions that orias-gpu uses, on host memory. It logs its calls in the file
+// $FAKE_CUDA_LOG, and recognizes kernels by their names; $FAKE_CUDA_DEVICES is the number of devices (1). Kernels:
+// `addOne`, `store` (42), `count`, `stop` (faults), `hang`, `crash` (the process dies); all others do nothing.
 
 #include "tools/gpu/cuda.h"
 
@@ -21,7 +20,7 @@ constexpr int kSuccess = 0, kInvalidValue = 1, kNotFound = 500, kLaunchFailed = 
 std::uint32_t counter = 42; // a variable of every module
 bool hasFailed = false;     // a kernel has trapped: every call fails from then on
 bool hangs = false;         // a kernel does not end
-char function[64];          // the one that was asked for last
+char function[64];          // the last requested kernel
 
 void log(const std::string& text) {
   const char* path = std::getenv("FAKE_CUDA_LOG");
@@ -158,7 +157,7 @@ int cuLaunchKernelEx(const orias::gpu::LaunchConfig* c, Handle, void** parameter
   if (name == "stop") hasFailed = true;
   if (name == "hang") hangs = true;
   if (name == "crash") std::abort();
-  return kSuccess; // a kernel that traps is not known to have done so yet
+  return kSuccess; // a trap of the kernel is reported later
 }
 int cuEventCreate(Handle* event, unsigned) {
   *event = &counter;
