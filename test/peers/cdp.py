@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """cdp.py BUILD/bin/orias: programs whose kernels launch kernels (cdp/) link with CUDA's device runtime, and run.
 
-nvcc makes PTX of each, orias and ptxas make objects of it, nvlink links these with libcudadevrt. What the two objects need from
-elsewhere, and the kernels and what launches have to know of them, must be the same. For sm_90 the PTX, the two linked files and our object
-without a linker run with the launch that has the program's name: children at their launches, and at the end of their parents. All must leave
-in memory what the launch expects. Prints that it was skipped where a tool is missing.
+nvcc compiles each to PTX, orias and ptxas assemble that to objects, nvlink links these with libcudadevrt. The undefined
+symbols of the two objects and their launch facts must be the same. For sm_90, the PTX, the two linked files and our
+unlinked object run with the launch that has the program's name, with children run at their launches, and at the end of
+their parents. All must leave the memory that the launch expects. Prints that it was skipped if a tool is missing.
 """
 import pathlib
 import re
@@ -21,13 +21,13 @@ RUN_ON = "sm_90"
 
 
 def undefined(data):
-    """The names that an object needs from elsewhere."""
+    """The undefined symbols of an object."""
     parts = dict(elf.sections(data))
     table, names = parts[".symtab"], parts[".strtab"]
     found = set()
     for at in range(24, len(table), 24):
         name, section = int.from_bytes(table[at : at + 4], "little"), int.from_bytes(table[at + 6 : at + 8], "little")
-        # Tables of what unified addresses mean, which ptxas names in each object with the address of a function.
+        # Tables of unified addresses, which ptxas references in each object that takes the address of a function.
         if section == 0 and not names.startswith((b"__UFT", b"__UDT"), name):
             found.add(names[name : names.index(b"\0", name)].decode())
     return {name for name in found if name and not name.startswith(".")}  # no sections

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Compares orias with ptxas and nvdisasm on PTX files: what is accepted, how good the code is, how long it took.
+"""Compares orias with ptxas and nvdisasm on PTX files: accepted input, code quality, time.
 
     compare.py --orias build/release/tools/orias/orias test/corpus/ptx        all checks on a folder
     compare.py --checks front --filter triton FOLDER                          only parse and check, only some files
     compare.py --self ptxas FOLDER                                            ptxas in both places: tests this program
 
-Checks (each is a function below): front (parses and checks without error), assemble (makes a cubin), quality (registers and
-instructions against ptxas -O3), speed (time and memory of both, same machine, best of --repeat), disassembly (nvdisasm accepts
-every word and prints what our listing prints; many files in one run of nvdisasm), facts (what a launch has to know of a kernel is
-what ptxas says: barriers, parameters, shared memory, bounds). Prints a summary; --tsv and --json write every figure. Peers that this
-machine lacks are left out, and the summary says so. The exit status is 1 if a listing differs from nvdisasm, nvdisasm refuses a
-word, a fact differs, or a file fails what --require names.
+Checks (each is a function below): front (parses and checks without error), assemble (makes a cubin), quality (registers
+and instructions against ptxas -O3), speed (time and memory of both, same machine, best of --repeat), disassembly
+(nvdisasm accepts every word and prints the same text as our listing; many files in one run of nvdisasm), facts (the
+launch facts of kernels equal ptxas': barriers, parameters, shared memory, bounds). Prints a summary; --tsv and --json
+write every figure. Missing peers are left out, and the summary says so. The exit status is 1 if a listing differs from
+nvdisasm, nvdisasm refuses a word, a fact differs, or a file fails a check named by --require.
 """
 import argparse
 import collections
@@ -30,18 +30,19 @@ import sass
 import tools
 
 CHECKS = ("front", "assemble", "quality", "facts", "speed", "disassembly")
-BATCH_BYTES = 4 << 20  # code disassembled at once; nvdisasm wants some 60 bytes of memory for each of these
+BATCH_BYTES = 4 << 20  # code disassembled at once; nvdisasm uses about 60 bytes of memory per byte
 
 
 def target_of(source):
-    """The sm_NN that a file must be assembled for: sm_90, or what its .target says when that is specific (sm_90a)."""
+    """The sm_NN to assemble a file for: sm_90, or that of its .target if that is specific (sm_90a)."""
     match = re.search(rb"^\s*\.target\s+(sm_\d+[af]?)", source.read_bytes()[:65536], re.MULTILINE)
     name = match.group(1).decode() if match else "sm_90"
     return name if name[-1] in "af" else "sm_90"
 
 
 def is_padded(ours, theirs):
-    """Whether ptxas has made room for what is sized at launch in a kernel that does not use it: it does in all of the file."""
+    """Whether ptxas has reserved dynamic shared memory in a kernel that does not use it: it does so for all kernels of
+    a file."""
     if ours is None or theirs is None:
         return ours is None
     (size, alignment), (larger, wanted) = ([int(part, 16) for part in value[0].split()] for value in (ours, theirs))
@@ -49,11 +50,12 @@ def is_padded(ours, theirs):
 
 
 def fact_differences(cubin, peer):
-    """What two cubins say differently of their kernels. More barriers are as good as enough of them: a body that only we inline brings its own."""
+    """The differences in the launch facts of two cubins. More barriers are accepted, because we may inline a body that
+    ptxas does not."""
     ours, found = elf.launch_facts(cubin), []
     for kernel, wanted in elf.launch_facts(peer).items():
         if kernel not in ours:
-            continue  # a function that has code of its own there
+            continue  # a function that is not inlined there
         for name in sorted(wanted.keys() | ours[kernel].keys()):
             mine, theirs = ours[kernel].get(name), wanted.get(name)
             if mine == theirs or (name == "shared" and is_padded(mine, theirs)) or (name == "NUM_BARRIERS" and mine and mine > (theirs or [])):
@@ -63,7 +65,7 @@ def fact_differences(cubin, peer):
 
 
 class Comparison:
-    """One file on its way through the checks; `row` collects the figures."""
+    """The checks of one file; `row` collects the figures."""
 
     def __init__(self, source, root, scratch, options):
         self.source, self.options = source, options
@@ -118,11 +120,11 @@ class Comparison:
                 self.row[figure], self.row["ptxas_" + figure] = (sum(side) for side in zip(*pairs))
 
     def peer_level(self):
-        """-O3, but not for PTX that is made for debugging: ptxas refuses that."""
+        """-O3, except for PTX for debugging, which ptxas refuses."""
         return [] if re.search(rb"^\s*\.target\b.*\bdebug\b", self.source.read_bytes()[:65536], re.MULTILINE) else ["-O3"]
 
     def peer(self):
-        """What ptxas -O3 makes of the file, or None."""
+        """The cubin of ptxas -O3 for the file, or None."""
         if self.kept_cubin and self.kept_cubin.exists():
             return self.kept_cubin.read_bytes()
         if self.options.ptxas and not self.peer_outcome:
@@ -133,12 +135,12 @@ class Comparison:
         return self.peer_cubin.read_bytes() if self.peer_cubin.exists() else None
 
     def facts(self):
-        """What a launch has to know, here and there."""
+        """Compares the launch facts of both cubins."""
         if self.row.get("assemble") and (cubin := self.peer()):
             self.row["fact_differences"] = fact_differences(self.cubin.read_bytes(), cubin)
 
     def speed(self):
-        """Time and memory of both programs without the listing, best of several runs, one after the other."""
+        """Time and memory of both programs without the listing, best of several alternating runs."""
         if not self.row.get("assemble"):
             return
         for prefix, program, arguments in (("", self.options.orias, []), ("ptxas_", self.options.ptxas, self.peer_level())):
@@ -152,7 +154,7 @@ class Comparison:
                 self.row[prefix + "kilobytes"] = outcome.peak_kilobytes
 
     def disassembly(self):
-        """Keeps the code, and our listing of it, for the run of nvdisasm over many files."""
+        """Keeps the code and our listing for a run of nvdisasm over many files."""
         self.functions = []
         if self.options.nvdisasm and self.row.get("assemble"):
             ours = {} if self.options.self else listing.parse(self.listing.read_text())
@@ -181,7 +183,7 @@ class Comparison:
 
 
 def disassemble_batch(comparisons, sm, scratch, options):
-    """Every word of some files through nvdisasm, and its text against our listing."""
+    """Disassembles every word of some files with nvdisasm, and compares the text with our listing."""
     batch = sass.Batch(options.nvdisasm, sm, pathlib.Path(scratch) / "batch.bin")
     placed = [(c.row, batch.add(code), len(code), name, mine) for c in comparisons for name, code, mine in c.functions]
     theirs, refused = batch.run()
@@ -198,7 +200,7 @@ def disassemble_batch(comparisons, sm, scratch, options):
 
 
 class Disassembly:
-    """Gathers files, by chip, until there is enough for a run of nvdisasm."""
+    """Collects files by chip, until there are enough for a run of nvdisasm."""
 
     def __init__(self, scratch, options):
         self.scratch, self.options = scratch, options
@@ -227,7 +229,8 @@ def geometric_mean(ratios):
 
 
 def ratios_of(rows, figure):
-    """How a figure of ours relates to ptxas' in rows that have both: {mean, median, high (90th percentile), total, count}, or None."""
+    """The ratios of our figure to ptxas' in rows that have both: {mean, median, high (90th percentile), total, count},
+    or None."""
     pairs = [(r[figure], r["ptxas_" + figure]) for r in rows if r.get(figure) and r.get("ptxas_" + figure)]
     if not pairs:
         return None
@@ -237,14 +240,14 @@ def ratios_of(rows, figure):
 
 
 def ratio_line(rows, figure, what):
-    """The same as a line of text."""
+    """The ratios as a line of text."""
     found = ratios_of(rows, figure)
     return found and (f"{what} against ptxas -O3: mean {found['mean']:.2f}, median {found['median']:.2f}, "
                       f"90th percentile {found['high']:.2f}, in total {found['total']:.2f} ({found['count']} files)")
 
 
 def ranked_reasons(rows, key, most):
-    """Messages by the number of files that only they block, then by the files in which they occur."""
+    """Messages by the number of files for which they are the only obstacle, then by the number of files with them."""
     alone, anywhere, example = collections.Counter(), collections.Counter(), {}
     for row in rows:
         kinds = row.get(key, {})
@@ -258,7 +261,7 @@ def ranked_reasons(rows, key, most):
 
 
 def plan(rows, most):
-    """In which order to remove the reasons for which files do not assemble, so that most files soon do: a greedy choice."""
+    """The order in which to remove the reasons why files do not assemble: greedily, so that most files soon do."""
     done = sum(row["assemble"] for row in rows)
     waiting = [set(row["reasons"]) for row in rows if row.get("reasons")]
     lines = []
@@ -276,7 +279,7 @@ def plan(rows, most):
 
 
 def summary(rows, options):
-    """The text that ends a run."""
+    """The text at the end of a run."""
     n = len(rows)
     lines = [f"{n} files, {sum(r['bytes'] for r in rows) / 1e6:.1f} MB"]
     for peer in ("ptxas", "nvdisasm"):

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""debug.py BUILD/bin/orias [PTX...]: what debuggers find in our cubins, compared with ptxas'.
+"""debug.py BUILD/bin/orias [PTX...]: the debug information of our cubins, compared with ptxas'.
 
-Programs (the .cu files of debug/, made PTX by nvcc -G, or the PTX named) are assembled by both with -g, as whole programs and as
-objects. The lists of debug sections must be the same, and all that readelf decodes of .debug_info but addresses, which are those of the code;
-our table of lines must name the lines that ptxas' does but for those of branches to the next instruction, which ours has not; nvdisasm must
-take every word. Prints that it was skipped where there is no ptxas, or neither nvcc nor PTX.
+Programs (the .cu files of debug/, compiled to PTX by nvcc -G, or the given PTX) are assembled by both with -g, as whole
+programs and as objects. The lists of debug sections must be the same, and so must readelf's decoding of .debug_info
+except addresses, which depend on the code. Our line table must have the lines of ptxas' except those of branches to the
+next instruction, which we do not emit. nvdisasm must accept every word. Prints that it was skipped if there is no
+ptxas, or neither nvcc nor PTX.
 """
 import pathlib
 import re
@@ -26,13 +27,13 @@ def output(*command):
 
 
 def names(cubin):
-    """The debug sections; the number behind .nv_debug_ptx_txt is made from the text in some way."""
+    """The debug sections; the number after .nv_debug_ptx_txt depends on the text."""
     found = (re.sub(r"\.\d+$", "", name) for name, _ in elf.sections(cubin.read_bytes()))
     return {name for name in found if re.match(r"\.debug_|\.nv_debug_(info|line|ptx)", name)}
 
 
 def entries(cubin):
-    """The decoded .debug_info without addresses of code, places in frames, and places in shared memory."""
+    """The decoded .debug_info without addresses of code, offsets in frames, and offsets in shared memory."""
     text = output("readelf", "--debug-dump=info", cubin)
     text = re.sub(r"(DW_AT_(?:low|high)_pc\s*): .*", r"\1", text)
     text = re.sub(r": 91 .*DW_OP_fbreg: -?\d+[^+]*?(DW_OP_plus_uconst: \d+)?\)$", r": frame \1", text, flags=re.M)
@@ -45,7 +46,7 @@ def lines(cubin):
 
 
 def check(orias, ptxas, nvdisasm, ptx, chip, options, folder, extra=()):
-    """What is wrong with the cubin of one program; `extra` are options of orias alone."""
+    """The errors in the cubin of one program; `extra` are options of orias only."""
     ours, theirs = folder / "ours.cubin", folder / "theirs.cubin"
     output(ptxas, "-g", f"-arch={chip}", *options, ptx, "-o", theirs)
     output(orias, "-g", f"-arch={chip}", *options, *extra, ptx, "-o", ours)
@@ -77,8 +78,8 @@ def main():
         folder = pathlib.Path(name)
         for source in given or sorted(PROGRAMS.glob("*.cu")):
             for chip in CHIPS:
-                # For sm_100 and later nvcc aligns the frame of a called function there to 16 bytes. Ours aligns the stack pointer itself then,
-                # and the unwind table cannot tell where the frame is.
+                # For sm_100 and later nvcc aligns the frame of a called function to 16 bytes here. Our code then aligns
+                # the stack pointer itself, and the unwind table cannot describe the frame.
                 if source.stem == "functions" and int(chip[3:]) >= 100:
                     continue
                 ptx = source
@@ -91,7 +92,7 @@ def main():
                     tried += 1
                     faults = check(orias, ptxas, nvdisasm, ptx, chip, options, folder)
                     if not check(orias, ptxas, nvdisasm, ptx, chip, options, folder, ["--suppress-debug-info"]):
-                        faults.append("nothing is missing where all of it is")  # the check of the check
+                        faults.append("nothing is missing where all of it is")  # verifies the check itself
                     for fault in faults:
                         print(f"{source.name}, {chip}{' -c' if options else ''}: {fault}")
                     agreed += not faults

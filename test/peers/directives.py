@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""directives.py BUILD/bin/orias: what a cubin says of a kernel for each directive that PTX has for kernels, beside what ptxas says.
+"""directives.py BUILD/bin/orias: the attributes in a cubin for each directive that PTX has for kernels, compared with
+ptxas'.
 
-Each line of DIRECTIVES is a kernel with these directives, and perhaps options of the command line behind a bar; the attributes that the directives alone make (all but IGNORED) must be those
-of ptxas, with their values. The first column of the table that it prints is the directive, the second what it adds to the kernel
-without any. Prints that it was skipped where there is no ptxas.
+Each line of DIRECTIVES is a kernel with these directives, and optionally command-line options after a bar. The
+attributes that depend only on the directives (all but IGNORED) must be those of ptxas, with their values. The first
+column of the printed table is the directive, the second the attributes added to those of a kernel without directives.
+Prints that it was skipped if there is no ptxas.
 """
 import pathlib
 import subprocess
@@ -34,7 +36,7 @@ PTX = """.version 9.0
     ret;
 }}
 """
-# Of the code, the registers and the versions of the tools, which are not the same: EXIT_INSTR_OFFSETS, REGCOUNT, FRAME_SIZE,
+# These depend on the code, the registers and the versions of the tools: EXIT_INSTR_OFFSETS, REGCOUNT, FRAME_SIZE,
 # MIN_STACK_SIZE, MAX_STACK_SIZE, the version of the API.
 IGNORED = {0x1C, 0x2F, 0x11, 0x12, 0x23, 0x37, 0x50}
 
@@ -54,7 +56,7 @@ def text(found):
 
 
 def differences(ours, theirs):
-    """What two cubins say differently."""
+    """The differences in the attributes of two cubins."""
     mine, wanted = attributes(ours), attributes(theirs)
     return [f"{i:02x}: {mine.get(i)}, ptxas {wanted.get(i)}" for i in sorted(mine.keys() | wanted.keys()) if mine.get(i) != wanted.get(i)]
 
@@ -87,7 +89,7 @@ def main():
             wrong += bool(found)
             print(f"{directives or '(none)':45} {text(added)}{'  WRONG: ' + '; '.join(found) if found else ''}")
             last[directives] = made["ours"]
-    # The comparison sees one directive in place of another.
+    # Verifies that the comparison detects a changed directive.
     assert differences(last[".reqntid 64"], last[".reqntid 8, 8, 2"]) and not differences(last[""], last[""])
     print(f"{len(DIRECTIVES)} lists of directives, {wrong} wrong")
     return int(wrong > 0)

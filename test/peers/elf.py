@@ -1,9 +1,9 @@
-"""The little of ELF that the tests need: the sections of a cubin."""
+"""A minimal ELF reader for the tests: the sections of a cubin."""
 import struct
 
 
 def sections(data):
-    """Yields (name, bytes) of every section of a 64-bit little-endian ELF file; raises ValueError if it is none."""
+    """Yields (name, bytes) of every section of a 64-bit little-endian ELF file; raises ValueError for other files."""
     if data[:6] != b"\x7fELF\x02\x01":
         raise ValueError("not a 64-bit little-endian ELF file")
     table, count, names_index = struct.unpack_from("<Q", data, 40)[0], *struct.unpack_from("<HH", data, 60)
@@ -16,7 +16,7 @@ def sections(data):
 
 
 def no_bits(data):
-    """(name, size, alignment) of the sections that take no place in the file."""
+    """(name, size, alignment) of the sections without bytes in the file."""
     table, count, names_index = struct.unpack_from("<Q", data, 40)[0], *struct.unpack_from("<HH", data, 60)
     headers = [struct.unpack_from("<IIQQQQIIQQ", data, table + 64 * i) for i in range(count)]
     names = data[headers[names_index][4] :]
@@ -45,7 +45,7 @@ REGCOUNT = 0x2F  # symbol and number
 
 
 def symbol_name(parts, number):
-    """The name of a symbol, from its number and the sections by their names."""
+    """The name of a symbol, from its number and the sections by name."""
     strings = parts[".strtab"]
     start = struct.unpack_from("<I", parts[".symtab"], 24 * number)[0]
     return strings[start : strings.index(b"\0", start)].decode()
@@ -60,7 +60,7 @@ def registers(data):
 
 KPARAM_INFO = 0x17
 
-# What a launch, or who makes one, has to know of a kernel.
+# The attributes that matter for the launch of a kernel.
 LAUNCH_FACTS = {
     0x05: "MAX_THREADS", 0x10: "REQNTID", KPARAM_INFO: "KPARAM_INFO", 0x19: "CBANK_PARAM_SIZE", 0x1B: "MAXREG_COUNT", 0x2B: "WMMA_USED",
     0x3D: "CTA_PER_CLUSTER", 0x3E: "EXPLICIT_CLUSTER", 0x3F: "MAX_CLUSTER_RANK", 0x41: "RESERVED_SMEM_USED", 0x4C: "NUM_BARRIERS",

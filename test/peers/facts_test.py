@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""facts_test.py ORIAS NAMED_BARRIERS.ptx: the comparison of launch facts sees a number of barriers, or a place of a parameter, that was
-changed by hand, and nothing in a cubin beside itself. Needs no peer."""
+"""facts_test.py ORIAS NAMED_BARRIERS.ptx: the comparison of launch facts detects a manually changed number of barriers
+and offset of a parameter, and no difference between a cubin and itself. Needs no peer."""
 import pathlib
 import struct
 import subprocess
@@ -22,7 +22,7 @@ barriers = bytes([2, 0x4C, 6, 0])
 assert cubin.count(barriers) == 1
 fewer = cubin.replace(barriers, bytes([2, 0x4C, 5, 0]))
 assert compare.fact_differences(fewer, cubin) == ["sixth: NUM_BARRIERS ['0500'], ptxas ['0600']"]
-assert compare.fact_differences(cubin, fewer) == []  # more do no harm
+assert compare.fact_differences(cubin, fewer) == []  # more are accepted
 none = cubin.replace(barriers, bytes([2, 0x5F, 6, 0]))  # another attribute in its place
 assert any("NUM_BARRIERS None" in d for d in compare.fact_differences(none, cubin))
 assert not any("NUM_BARRIERS" in d for d in compare.fact_differences(cubin, none))

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""forms.py BUILD/orias_forms BUILD/orias-dis BUILD/hazard_cubins [--arch sm_NN,...] [--op PREFIX]: nvdisasm reads every form.
+"""forms.py BUILD/orias_forms BUILD/orias-dis BUILD/hazard_cubins [--arch sm_NN,...] [--op PREFIX]: nvdisasm reads every
+form.
 
-orias_forms makes a cubin of each form of each PTX instruction on each chip. nvdisasm has to accept each of their words and print
-what our listing prints, and hazard_cubins has to find nothing. Prints that it was skipped where there is no nvdisasm. Exit status
-1: a word is refused, or printed in another way; a hazard; or a listing that was changed on purpose goes unnoticed.
+orias_forms makes a cubin of each form of each PTX instruction on each chip. nvdisasm must accept each of their words
+and print the text of our listing, and hazard_cubins must find no hazard. Prints that it was skipped if there is no
+nvdisasm. Exit status 1: a word is refused or printed differently; a hazard; or an intentional change of a listing is
+not detected.
 """
 import argparse
 import concurrent.futures
@@ -29,7 +31,7 @@ def listed(dis, cubin):
 
 
 def differences(functions, texts, refused):
-    """What nvdisasm refuses, and what it prints in another way; functions are (address, size, {address: our text})."""
+    """The words that nvdisasm refuses or prints differently; functions are (address, size, {address: our text})."""
     found = []
     for base, size, ours in functions:
         for address in range(base, base + size, sass.WORD):
@@ -40,7 +42,7 @@ def differences(functions, texts, refused):
 
 
 def check_batch(functions, nvdisasm, chip, scratch):
-    """(words, differences) of [(code, listing)]; raises AssertionError if a changed listing goes unnoticed."""
+    """(words, differences) of [(code, listing)]; raises AssertionError if a changed listing is not detected."""
     batch = sass.Batch(nvdisasm, chip, scratch)
     placed = [(batch.add(code), len(code), ours) for code, ours in functions]
     placed = [(base, size, ours.at(base)) for base, size, ours in placed]
@@ -53,7 +55,7 @@ def check_batch(functions, nvdisasm, chip, scratch):
 
 
 def check_chip(options, nvdisasm, chip, scratch):
-    """Prints what is wrong with the forms of a chip; whether anything is."""
+    """Prints the errors in the forms of a chip. Returns whether there are any."""
     folder = scratch / chip
     command = [options.forms, "--arch", chip, "--cubins", folder] + (["--op", options.op] if options.op else [])
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True)

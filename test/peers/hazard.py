@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""hazard.py BUILD/hazard_cubins BUILD/rewrite_cubins: the hazard checker and the schedules, on what ptxas makes of the corpus.
+"""hazard.py BUILD/hazard_cubins BUILD/rewrite_cubins: the hazard checker and the scheduler, on ptxas' code for the
+corpus.
 
-The checker must have nothing to say about ptxas' code, must notice most control words that are broken on purpose, and must pass
-ptxas' code after orias has scheduled it again. Of chips from sm_100 on it has to be content, too. Prints that it was skipped where
-there is no ptxas.
+The checker must find no hazard in ptxas' code, must detect most of the intentionally broken control words, and must
+pass ptxas' code after orias has rescheduled it. This includes chips from sm_100 on. Prints that it was skipped if there
+is no ptxas.
 """
 import pathlib
 import re
@@ -15,7 +16,7 @@ import tools
 
 CORPUS = pathlib.Path(__file__).resolve().parents[1] / "corpus" / "ptx"
 NEWER_CHIPS = ("sm_100", "sm_103", "sm_110", "sm_120")
-LEAST_NOTICED = 0.5  # of the shortened stalls; ptxas leaves slack in the others
+LEAST_NOTICED = 0.5  # share of the shortened stalls; in the others ptxas leaves slack
 
 
 def main():

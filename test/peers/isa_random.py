@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """isa_random.py BUILD/isa_random [CHIP [SEED [COUNT]]]: random instructions of each row of the table, against nvdisasm.
 
-Both must print the same text. Words that nvdisasm refuses are counted but are no failure: the table does not exclude every
-combination of modifiers that the hardware does not have; branches are left out, because nvdisasm's addresses depend on which of
-the words around them it refused. Prints that it was skipped where there is no nvdisasm. Exit status 1: a text differs.
+Both must print the same text. Words that nvdisasm refuses are counted but are not failures, because the table does not
+exclude every combination of modifiers that the hardware does not have. Branches are left out, because nvdisasm's
+addresses depend on which neighboring words it refused. Prints that it was skipped if there is no nvdisasm. Exit status
+1: a text differs.
 """
 import collections
 import re
@@ -20,7 +21,7 @@ BATCH = 64
 
 
 def disassemble(nvdisasm, chip, words, scratch):
-    """What nvdisasm prints for each word; None where it refuses."""
+    """The text of nvdisasm for each word; None if it refuses the word."""
     scratch.seek(0)
     scratch.truncate()
     scratch.write(b"".join(struct.pack("<QQ", *word) for word in words))

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""isa_roundtrip.py BUILD/isa_words [--chip sm_NN] [CUBIN...]: decodes, encodes, prints and parses every word of real cubins.
+"""isa_roundtrip.py BUILD/isa_words [--chip sm_NN] [CUBIN...]: decodes, encodes, prints and parses every word of real
+cubins.
 
-Without cubins, ptxas makes them from the corpus. What nvdisasm prints for each word is what we must print. Prints that it was
-skipped where the peers are missing. Different words are looked at once; figures by instruction count how often they occur. Exit
+Without cubins, ptxas makes them from the corpus. Our text of each word must be that of nvdisasm. Prints that it was
+skipped if the peers are missing. Each distinct word is checked once; figures by instruction count all occurrences. Exit
 status 1: a decoded word encodes, prints or parses to something else, or fewer than 99 % of the instructions decode.
 """
 import collections

@@ -1,4 +1,4 @@
-"""Reads the plain listing that orias writes: `name:`, then labels and `/*address*/ text ;`."""
+"""Parses the plain listing of orias: `name:`, then labels and `/*address*/ text ;`."""
 import re
 
 FUNCTION = re.compile(r"^([\w$][\w$.]*):$")
@@ -8,13 +8,13 @@ REFERENCE = re.compile(r"`\((\.L\w*)\)|(\.L\w*)")
 
 
 class Function:
-    """The rows of one function; branches name labels."""
+    """The rows of one function; branches refer to labels."""
 
     def __init__(self):
         self.rows, self.labels = {}, {}
 
     def at(self, base):
-        """{address: text} with labels as addresses, which is what nvdisasm prints of raw code that starts at `base`."""
+        """{address: text} with labels replaced by addresses, as nvdisasm prints raw code that starts at `base`."""
 
         def address(match):
             label = match.group(1) or match.group(2)

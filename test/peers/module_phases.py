@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""module_phases.py --orias-run BUILD/bin/orias-run FILE.ptx...: what M6, M7 and M8 are worth, and how ptxas does.
+"""module_phases.py --orias-run BUILD/bin/orias-run FILE.ptx...: the effect of M6, M7 and M8, compared with ptxas.
 
-For each file, assembled by orias, by orias without the phases, and by ptxas: the generic accesses that are left, and of the kernels that run
-with made-up arguments (real_kernels.py) the warp instructions executed, the estimated cycles, and the registers. All three must leave the same
-memory. Blocks of a full machine get out of step, so its cycles jump by some percent with the number of blocks: where they are worse, the mean
-of launches of more blocks counts. PTX for debugging hides in its frame which parameters are pointers, so a file NAME.debug.* runs with the arguments that fit NAME.*.
-Exits with 1 if a kernel leaves other memory than ptxas', or executes or takes more than 2% more with the phases than without.
+Each file is assembled by orias, by orias without the phases, and by ptxas. Reports the remaining generic accesses, and
+for the kernels that run with made-up arguments (real_kernels.py) the executed warp instructions, the estimated cycles,
+and the registers. All three must leave the same memory. The blocks of a full machine get out of step, so its cycles
+vary by some percent with the number of blocks. If they are worse, the mean of launches with more blocks is used. In PTX
+for debugging the pointer parameters cannot be recognized, so a file NAME.debug.* runs with the arguments for NAME.*.
+Exits with 1 if a kernel leaves other memory than ptxas', or executes more instructions or takes more cycles than 2%
+above those without the phases.
 """
 import argparse
 import json
@@ -23,7 +25,7 @@ import real_kernels  # noqa: E402
 PHASES = ("M6", "M7", "M8", "M8b")
 GENERIC = re.compile(r"^\s*[0-9a-f]{4,}\s+(?:@!?U?P\w+\s+)?(LD|ST|ATOM|QSPC)(?:\.|\s)", re.M)
 MOST = 1.02
-GRIDS = (1, 2, 4, 8)  # times the blocks of the launch
+GRIDS = (1, 2, 4, 8)  # factors for the blocks of the launch
 
 
 def generic_accesses(dis, cubin):
@@ -31,7 +33,7 @@ def generic_accesses(dis, cubin):
 
 
 def launches_of(path):
-    """Kernels that say what arguments fit, in the order of those of the file."""
+    """Kernels with suitable arguments, in the order of those of the file."""
     sibling = path.with_name(path.name.replace(".debug.", "."))
     return real_kernels.kernels_of((sibling if sibling.exists() else path).read_text(encoding="utf-8", errors="replace"))
 
@@ -45,7 +47,7 @@ def is_worse(found, what):
 
 
 def over_several_grids(runner, launch, contents, cubins, found):
-    """Puts the mean of several launches in place of the cycles of a full machine."""
+    """Replaces the cycles of a full machine by the mean of several launches."""
     cycles = {name: [] for name in cubins}
     for times in GRIDS:
         larger = launch.with_name("larger.json")

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """objects.py BUILD/bin/orias BUILD/bin/orias-run: relocatable objects are linked with those of ptxas.
 
-Programs in two files (the folders of objects/) are assembled by orias and by ptxas, each file by each of the two, and linked by nvlink
-in all ways; the linked programs run on the emulator and must leave what the one leaves that is ptxas' alone. What nvlink says of who
-calls whom (-dump-callgraph) must not depend on the assembler either, where orias inlines no calls. Then each of the two makes a whole program, and an object, of both
-files at once. Prints that it was skipped where there is no ptxas or nvlink.
+Programs in two files (the folders of objects/) are assembled by orias and by ptxas, and linked by nvlink in all
+combinations. The linked programs run on the emulator and must leave the same memory as the one from ptxas alone.
+nvlink's call graph (-dump-callgraph) must not depend on the assembler either, if orias inlines no calls. Then each
+assembler makes a whole program, and an object, from both files at once. Prints that it was skipped if there is no ptxas
+or nvlink.
 """
 import json
 import pathlib
@@ -19,7 +20,7 @@ OBJECTS = pathlib.Path(__file__).resolve().parent / "objects"
 FILES = ("caller", "callee")
 CHIPS = ("sm_75", "sm_80", "sm_87", "sm_90", "sm_100", "sm_120")  # sm_86 and sm_89 have the relocations of sm_80
 CALLS = ["--knob", "InlineInObjects=0", "--knob", "do-clone-for-ip-msp=0"]  # as in ptxas' objects
-# By whom (orias?), and how.
+# Whether the assembler is orias, and its options.
 VARIANTS = {
     "ptxas": (False, ["-O3"]),
     "orias": (True, ["-O3", *CALLS]),
@@ -31,7 +32,7 @@ VARIANTS = {
 
 
 def results(run, program, cubin, folder):
-    """What the launch leaves in `out`."""
+    """The contents of `out` after the launch."""
     launch = json.loads((program / "launch.json").read_text())
     launch["file"] = str(cubin)
     launch["buffers"][0]["print"] = launch["buffers"][0]["count"]
@@ -40,13 +41,13 @@ def results(run, program, cubin, folder):
     path.write_text(json.dumps(launch))
     done = subprocess.run([run, path], capture_output=True, text=True)
     assert done.returncode == 0, f"{cubin.name}: {done.stdout}{done.stderr}"
-    # Not how many instructions that took.
+    # Without the number of executed instructions.
     return "\n".join(line for line in done.stdout.splitlines() if "thread instructions" not in line)
 
 
 def call_graph(text):
-    """Who may call whom: a set of names, `^` in front of kernels and `&` of those whose address is taken, with the names that they may
-    call. Register counts and the order of the functions are left out."""
+    """The call graph: a set of names, with the prefix `^` for kernels and `&` for functions whose address is taken, and
+    their possible callees. Register counts and the order of the functions are left out."""
     functions = {int(n): (name, calls) for n, name, calls in re.findall(r"(?m)^(\d+): (\S+) (?:\[\d+\] )?->(.*)$", text)}
     return {(name, tuple(sorted(functions[int(n)][0] for n in set(calls.split())))) for name, calls in functions.values()}
 
@@ -55,7 +56,7 @@ def together(tool, isOurs, run, nvlink, chip, options, folder):
     """What is left when both files are given to one call: as a whole program, and as an object that nvlink links."""
     texts = {file: (folder / f"{file}.ptx").read_text() for file in FILES}
     if not isOurs:
-        # ptxas wants a function declared before another input defines it, and as it is there.
+        # ptxas requires that a function is declared before another input defines it, with the same linkage.
         texts["caller"] = texts["caller"].replace(".extern .func", ".visible .func")
     files = []
     for file, text in texts.items():
@@ -72,8 +73,8 @@ def together(tool, isOurs, options, run, nvlink, program, chip, folder):
     """What is left when both files are given to one call: as a whole program, and as an object that nvlink links."""
     texts = {file: (folder / f"{file}.ptx").read_text() for file in FILES}
     if not isOurs:
-        # ptxas refuses declarations of functions that an input before has defined, and `.extern` ones before that; two
-        # functions of one name that the inputs have for themselves are the same to it.
+        # ptxas refuses declarations of functions that an earlier input has defined, and `.extern` ones before that. It
+        # does not distinguish two private functions of the same name in different inputs.
         texts["caller"] = texts["caller"].replace(".extern .func", ".visible .func")
         texts["callee"] = re.sub(r"(?s)\.extern \.func[^;]*;", "", texts["callee"])
         for name in set(re.findall(r"(?m)^\.func [^;{]*?\) (\w+)", texts["caller"])):
@@ -99,7 +100,7 @@ def check(orias, run, ptxas, nvlink, program, chip, folder):
         (folder / f"{file}.ptx").write_text(text)
     for name, (isOurs, options) in VARIANTS.items():
         if not isOurs and chip == "sm_75" and program.name == "stack":
-            options = ["-O0"]  # else it has ST.E [R.U32+UR], which our table of instructions does not know for this chip
+            options = ["-O0"]  # else it has ST.E [R.U32+UR], which our instruction table lacks for this chip
         for file in FILES:
             made = folder / f"{file}.{name}.o"
             subprocess.run([orias if isOurs else ptxas, f"-arch={chip}", "-c", *options, folder / f"{file}.ptx", "-o", made], check=True)
@@ -111,11 +112,11 @@ def check(orias, run, ptxas, nvlink, program, chip, folder):
     for first in VARIANTS:
         for second in VARIANTS:
             if "-g" in first + second and first != second and "ptxas" not in (first, second):
-                continue  # one stranger suffices
+                continue  # a combination with ptxas suffices
             if "inlined" in first + second and first != second and "ptxas" not in (first, second):
                 continue  # likewise
             if "narrow" in first + second and first != second:
-                continue  # nvlink does not let a kernel call functions of more registers than it may have
+                continue  # nvlink does not let a kernel call functions with more registers than its limit
             cubin = folder / f"{first}.{second}.cubin"
             objects = [folder / f"caller.{first}.o", folder / f"callee.{second}.o"]
             linked = subprocess.run([nvlink, f"-arch={chip}", "--suppress-stack-size-warning", "-dump-callgraph", *objects, "-o", cubin],
@@ -130,7 +131,7 @@ def check(orias, run, ptxas, nvlink, program, chip, folder):
         print(f"{program.name}, {chip}: caller by {pair[0]}, callee by {pair[1]}: other than of ptxas' own program: {what}")
     agreed, tried = len(left) - len(failed), len(left)
     if program.name == "linkage":
-        return agreed, tried  # one call takes no two definitions of a name that others see
+        return agreed, tried  # one call does not accept two global definitions of a name
     for name, (isOurs, options) in VARIANTS.items():
         if "-g" in options:
             continue
@@ -154,7 +155,7 @@ def main():
     for program in sorted(path.parent for path in OBJECTS.glob("*/launch.json")):
         for chip in CHIPS:
             if chip == "sm_120" and program.name == "textures":
-                continue  # the texture unit of ptxas' code finds the level of detail itself there, which the emulator cannot
+                continue  # ptxas' texture instruction computes the level of detail there, which the emulator cannot
             with tempfile.TemporaryDirectory() as name:
                 some, all_ = check(orias, run, ptxas, nvlink, program, chip, pathlib.Path(name))
             agreed, tried = agreed + some, tried + all_

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ptxas_options.py: what docs/options.md says of ptxas: which options change its code, and how."""
+"""ptxas_options.py: checks the statements of docs/options.md about ptxas: which options change its code, and how."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ import tools
 ROOT = Path(__file__).resolve().parents[2]
 PTX = ROOT / "test/cli/ptxas-options.ptx"
 
-# Option, level: a text that only the code with the option has; None: the code is the same.
+# Option, level: a text that only the code with the option contains; None: the code is the same.
 CODE = [
     ("--make-errors-visible-at-exit", "-O3", "ERRBAR"),
     ("--sp-bounds-check", "-O3", "BPT.TRAP"),
@@ -22,7 +22,7 @@ CODE = [
     ("--device-stack-protector=true", "-O3", None),
     ("--suppress-stack-size-warning", "-O3", None),
 ]
-# Options, and a text that only cuobjdump's listing of the file with the last of them has.
+# Options, and a text that only cuobjdump's listing of the file with the last of them contains.
 FILES = [
     (["--make-errors-visible-at-exit"], "EIATTR_GEN_ERRBAR_AT_EXIT"),
     (["--compiler-annotations"], "EIATTR_ANNOTATIONS"),

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Runs the kernels of real PTX files on the emulator, as orias and as ptxas assemble them, and compares the memory they leave.
+"""Runs kernels of real PTX files on the emulator, assembled by orias and by ptxas, and compares the memory.
 
     real_kernels.py --orias-run build/release/bin/orias-run [--arch sm_90] [--jobs N] [--keep DIR] [--stats] FILE_OR_FOLDER...
 
-Nobody tells what arguments these kernels want, so they are made up: which parameters are pointers follows from the text (what
-is added to and dereferenced), and the other ones get a small number, a smaller one where the kernel leaves its buffers. A kernel
-counts as run when ptxas' cubin ends in order and has changed memory. Both programs are assembled without contraction
-(-fmad=false), for the two compilers need not contract alike. Kernels whose results hang on the order of threads are told apart
-by the interpreter of PTX, and by ptxas' cubin at -O0. --stats adds the warp instructions that both cubins execute, their estimated
-cycles, of the launch as it is and of a full machine, and how many warps a multiprocessor holds; contraction is allowed there.
+The required arguments of these kernels are not known, so they are made up. The text shows which parameters are pointers
+(values that are added to and dereferenced). The others get a small number, a smaller one if the kernel accesses memory
+outside its buffers. A kernel counts as run if ptxas' cubin completes and has changed memory. Both programs are
+assembled without contraction (-fmad=false), because the two compilers may contract differently. Kernels whose results
+depend on the order of threads are identified by the PTX interpreter, and by ptxas' cubin at -O0. --stats adds the
+executed warp instructions of both cubins, their estimated cycles, for the launch as it is and for a full machine, and
+the number of resident warps per multiprocessor; contraction is then allowed.
 
-Exits with 1 when a kernel leaves other memory than ptxas' does, and nothing explains it.
+Exits with 1 if a kernel leaves other memory than ptxas' without an explanation.
 """
 import argparse
 import collections
@@ -36,10 +37,10 @@ ADDRESS = re.compile(r"\[\s*(%\w+)\s*(?:\+\s*(-?\d+))?\s*\]")
 SIZES = {"8": 1, "16": 2, "32": 4, "64": 8}
 FLOATS = {"f16": "f16", "f32": "f32", "f64": "f64", "bf16": "bf16"}
 ELEMENTS = 1 << 16
-# Sizes of dynamic shared memory in bytes that are tried before the most that a block can have.
+# Sizes of dynamic shared memory in bytes that are tried before the maximum of a block.
 SHARED_STEPS = [kib << 10 for kib in (1, 2, 4, 8, 16, 24, 32, 48, 64, 80, 96, 128, 160)]
-# What a parameter that is no pointer holds, and the threads of a block where the program does not say: the first with which the
-# kernel ends in order counts.
+# The value of parameters that are not pointers, and the threads of a block if the program does not specify them: the
+# first with which the kernel completes is used.
 ATTEMPTS = [(64, 64), (32, 64), (16, 64), (7, 64), (1, 64), (256, 64), (64, 256), (1024, 256), (16, 32), (128, 128), (512, 512)]
 
 
@@ -54,11 +55,11 @@ INITIALISED = re.compile(r"^[^/\n]*\.global\s[^;={]*?([\w$]+)(?:\[\d*\])*\s*=\s*
 NAME = re.compile(r"[\w$]+")
 EXACT = "-fmad=false"
 SECONDS = 120  # for one run of orias-run
-SLOWER = 8  # ours, the interpreter and -O0 may take so many times the instructions that ptxas' code had as its budget
+SLOWER = 8  # instruction budget of ours, the interpreter and -O0, as a multiple of ptxas'
 
 
 class Result(typing.NamedTuple):
-    """What is found of a kernel; `figures` holds those of STATS, and with ptxas_ before them ptxas'."""
+    """The outcome of a kernel; `figures` holds those of STATS, and with the prefix ptxas_ those of ptxas."""
 
     kernel: str
     verdict: str
@@ -71,7 +72,7 @@ def bytes_of(type_name):
 
 
 def with_percent_signs(body, others):
-    """The text with % in front of the registers that are declared without one; `others` are names of parameters."""
+    """The text with % before the registers that are declared without one; `others` are names of parameters."""
     declared = set()  # patterns; r<3> declares r0, r1 and r2
     for names in re.findall(r"\.reg\s+(?:\.\w+\s+)+([^;]*);", body):
         for name, count in re.findall(r"(?<![%\w$.<])([A-Za-z_$][\w$]*)(<)?", names):
@@ -83,9 +84,9 @@ def with_percent_signs(body, others):
 
 
 class Kernel:
-    """What the text of one entry says of its parameters: `parameters` are (type, size in bytes, alignment, name), `pointers`
-    maps (parameter, offset) to the types that are read and written through it, `nested` those behind a pointer in memory,
-    `textures` (parameter, offset) to a view of a buffer, `named_textures` names of the module's."""
+    """The information in the text of one entry about its parameters: `parameters` are (type, size in bytes, alignment,
+    name), `pointers` maps (parameter, offset) to the types of accesses through it, `nested` those after a pointer in
+    memory, `textures` (parameter, offset) to a view of a buffer, `named_textures` names of the module's."""
 
     def __init__(self, name, parameters, directives, body):
         # Old versions of PTX declare parameters in the body.
@@ -96,7 +97,7 @@ class Kernel:
         self.pointers = collections.defaultdict(collections.Counter)
         self.nested = collections.defaultdict(collections.Counter)
         self.textures, self.named_textures = {}, {}
-        for _ in range(2):  # once more for what loops carry
+        for _ in range(2):  # again for loop-carried values
             self.walk()
 
     @staticmethod
@@ -109,7 +110,7 @@ class Kernel:
         return kind, size, int(align or bytes_of(kind)), name, bool(pointer), count is not None
 
     def walk(self):
-        """Follows addresses from ld.param through moves and sums to the accesses."""
+        """Follows addresses from ld.param through moves and additions to the accesses."""
         index = {p[3]: k for k, p in enumerate(self.parameters)}
         taint = self.taint = getattr(self, "taint", {})
         for statement in self.body.split(";"):
@@ -169,7 +170,8 @@ class Kernel:
         return [2, 2 if "%ctaid.y" in self.body else 1, 1]
 
     def launch(self, number, threads):
-        """The launch file's contents with `number` in each parameter that is no pointer, and blocks of so many threads."""
+        """The launch file's contents with `number` in each parameter that is not a pointer, and blocks of `threads`
+        threads."""
         buffers, arguments, textures = [], [], []
 
         def view(name, shape, kind, channels):
@@ -260,7 +262,7 @@ def kernels_of(text):
 
 
 def function_tables(text):
-    """The variables with functions in their initial values: each assembler numbers functions in its own way."""
+    """The variables with functions in their initial values: each assembler numbers functions differently."""
     functions = set(FUNCTION.findall(text))
     return {name for name, value in INITIALISED.findall(text) if not functions.isdisjoint(NAME.findall(value))}
 
@@ -277,7 +279,7 @@ class Runner:
         return done.returncode == 0
 
     def run(self, launch, first, *options, times=1):
-        """The report of a run with `times` the budget; None where the engine says nothing that can be read."""
+        """The report of a run with `times` the budget; None if the engine's output cannot be parsed."""
         try:
             done = subprocess.run([self.run_program, launch, first, "--json", "--budget", str(times * self.budget), *options],
                                   capture_output=True, text=True, check=False, timeout=SECONDS)
@@ -326,8 +328,8 @@ class Runner:
             return results
 
     def tighten(self, launch, theirs):
-        """Gives a launch no more dynamic shared memory than ptxas' cubin needs, up to the next of SHARED_STEPS: how many
-        blocks fit on a multiprocessor depends on it."""
+        """Reduces the dynamic shared memory of a launch to what ptxas' cubin needs, rounded up to the next of
+        SHARED_STEPS, because it determines the number of blocks per multiprocessor."""
         path = pathlib.Path(launch)
         contents = json.loads(path.read_text(encoding="utf-8"))
         most = contents["dynamicShared"]
@@ -338,7 +340,7 @@ class Runner:
                 return
 
     def figures(self, launch, ours, theirs):
-        """The figures of STATS where both cubins end in order."""
+        """The figures of STATS if both cubins complete."""
         self.tighten(launch, theirs)
         found = {}
         for prefix, cubin in (("", ours), ("ptxas_", theirs)):
@@ -349,8 +351,8 @@ class Runner:
         return found
 
     def explain(self, launch, source, theirs):
-        """The verdict on a difference: it is ours where the interpreter of PTX ends in order, without a race, as ptxas' cubin
-        does, and theirs does not change when they are assembled without optimisation."""
+        """The verdict on a difference: the fault is ours if the PTX interpreter completes without a race and with the
+        same result as ptxas' cubin, and ptxas' result does not change at -O0."""
         judge = self.run(launch, source, "--racecheck", "--compare", theirs, times=SLOWER)
         if not judge["completed"]:
             return "the interpreter stops"
@@ -364,10 +366,11 @@ class Runner:
         return "differs"
 
     def compare(self, launch, ours, theirs, alone, tables):
-        """The verdict on a launch that ptxas' cubin ends in order, and what differs outside the tables of functions."""
+        """The verdict on a launch that ptxas' cubin completes, and the differences outside the tables of functions."""
         both = self.run(launch, ours, "--timing", "--compare", theirs, times=SLOWER)
         if any(report.get("where", "").startswith(theirs) for report in both.get("reports", [])):
-            # The model of the timing is too strict for ptxas' code: ours keeps to it, and both leave the same without it.
+            # The timing model is too strict for ptxas' code: our code complies with it, and both leave the same memory
+            # without it.
             timed = self.run(launch, ours, "--timing", times=SLOWER)
             both = self.run(launch, ours, "--compare", theirs, times=SLOWER) if timed["completed"] and not timed.get("reports") else timed
         different = [found for found in both.get("different", []) if found["buffer"] not in tables]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Whether real_kernels.py says that kernels agree, and, given an assembler that makes another program, that they differ.
+"""Whether real_kernels.py reports that kernels agree, and, with an assembler that makes another program, that they
+differ.
 
 real_kernels_test.py ORIAS_RUN FILE.ptx...
 """
@@ -13,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import real_kernels  # noqa: E402
 import tools  # noqa: E402
 
-# Stands in orias' place: what the program adds is subtracted.
+# Replaces orias: additions of the program become subtractions.
 WRONG = """#!/usr/bin/env python3
 import pathlib, subprocess, sys
 arguments = sys.argv[1:]
@@ -25,7 +26,7 @@ sys.exit(subprocess.run([{orias!r}] + [str(changed) if a == source else a for a 
 """
 
 
-# Stands in orias' place: correct code that executes more instructions.
+# Replaces orias: correct code that executes more instructions.
 SLOW = """#!/usr/bin/env python3
 import subprocess, sys
 sys.exit(subprocess.run([{orias!r}, "-O0"] + sys.argv[1:]).returncode)
@@ -33,7 +34,7 @@ sys.exit(subprocess.run([{orias!r}, "-O0"] + sys.argv[1:]).returncode)
 
 
 def stand_in(folder, orias_run, program):
-    """Puts another assembler and orias-run into a folder; the path of orias-run there."""
+    """Creates a folder with another assembler and orias-run. Returns the path of orias-run there."""
     (folder / "orias-run").symlink_to(pathlib.Path(orias_run).resolve())
     other = folder / "orias"
     other.write_text(program.format(folder=str(folder), orias=str(pathlib.Path(orias_run.removesuffix("-run")).resolve())))
@@ -42,7 +43,7 @@ def stand_in(folder, orias_run, program):
 
 
 class Budget(real_kernels.Runner):
-    """Keeps the number of thread instructions of each run of ptxas' cubin alone."""
+    """Records the number of thread instructions only of runs of ptxas' cubin."""
 
     used = ()
 
@@ -54,7 +55,7 @@ class Budget(real_kernels.Runner):
 
 
 def keeps_slow_code(folder, orias_run, file):
-    """Whether code that needs more instructions than ptxas' agrees, where the budget is what ptxas' code needs."""
+    """Whether code that needs more instructions than ptxas' agrees, if the budget is the number for ptxas' code."""
     arguments = argparse.Namespace(orias_run=stand_in(folder, orias_run, SLOW), arch="sm_90", budget=20_000_000, keep=None, stats=False)
     runner = Budget(arguments)
     runner.file(file)
@@ -97,7 +98,8 @@ STRUCTURE = """
 
 
 def pointers_are_found():
-    """Behind .loc, in registers without %, in parameters that the body declares; textures of the module that are read."""
+    """After .loc, in registers without %, in parameters that the body declares; textures of the module that are read.
+    """
     [kernel] = real_kernels.kernels_of(HIDDEN)
     [reader] = real_kernels.kernels_of(TEXTURES)
     return (list(kernel.pointers) == [(0, 0)] and [p[0] for p in kernel.parameters] == ["u64", "s32"]
@@ -105,18 +107,18 @@ def pointers_are_found():
 
 
 def declarations_are_no_kernels():
-    """gcc declares its kernels first, and names parameters like registers."""
+    """gcc declares its kernels first, and gives parameters names like registers."""
     [kernel] = real_kernels.kernels_of(DECLARED)
     return kernel.name == "k" and list(kernel.pointers) == [(0, 0)]
 
 
 def fields_are_found():
-    """Those that ld.param::entry reads, too."""
+    """Including those that ld.param::entry reads."""
     [kernel] = real_kernels.kernels_of(STRUCTURE)
     [argument] = kernel.launch(5, 64)["arguments"]
     return argument["fields"] == [{"buffer": "p0_0"}, {"type": "u64", "value": 5}]
 
-# Tabs behind opcodes; a product is added to a parameter.
+# Tabs after opcodes; a product is added to a parameter.
 TABS = """.version 8.7
 .target sm_90
 .address_size 64

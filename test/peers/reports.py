@@ -1,4 +1,4 @@
-"""What ptxas and orias say on standard error: figures of -v, errors, and what is not supported."""
+"""Parses the messages of ptxas and orias on standard error: figures of -v, errors, and unsupported features."""
 import re
 
 SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
@@ -11,14 +11,14 @@ def spill_bytes(errors):
 
 
 def blot(message):
-    """A message without the names and numbers that make it unlike others of its kind."""
+    """A message without the names and numbers that distinguish it from others of its kind."""
     message = re.sub(r"'[^']*'", "'_'", message)
     message = re.sub(r"(?:/[\w.-]+)+/", "", message)
     return re.sub(r"%[\w$.]+|\b(?:0x[0-9a-f]+|\d+)\b(?![-.\w])", "_", message)
 
 
 def reasons(errors):
-    """{message: place} of the distinct errors, blotted so that they can be counted."""
+    """{message: location} of the distinct errors, normalized so that they can be counted."""
     kinds = {}
     for match in ERROR.finditer(errors):
         kinds.setdefault(blot(match.group("text")), match.group("place") or "")

@@ -1,4 +1,4 @@
-"""Machine code as text and as figures: nvdisasm's view of a cubin, and what orias' own listing says."""
+"""Machine code as text and as figures: nvdisasm's output for a cubin, and our listing."""
 import pathlib
 import re
 import struct
@@ -14,12 +14,12 @@ BAD_WORD = re.compile(r"at address 0x([0-9a-f]+)")
 
 
 def instruction_count(code):
-    """How many instructions a function has, NOPs aside."""
+    """The number of instructions of a function, without NOPs."""
     return sum(1 for (low,) in struct.iter_unpack("<Q8x", code) if low & 0xFFF != NOP)
 
 
 def squeeze(text):
-    """Instruction text with all spaces gone, for comparisons that do not care about columns."""
+    """Instruction text without spaces, for comparisons that ignore columns."""
     return re.sub(r"\s+", "", text)
 
 
@@ -44,7 +44,7 @@ class Batch:
         self.code, self.functions = bytearray(), []
 
     def add(self, code):
-        """Appends a function; returns the address at which it stands in the batch."""
+        """Appends a function; returns its address in the batch."""
         base = len(self.code)
         self.functions.append((base, len(code)))
         self.code += code
@@ -53,8 +53,8 @@ class Batch:
     def run(self):
         """({address: text} of the whole batch, {addresses that nvdisasm refuses}).
 
-        nvdisasm stops at the first word that it does not know. Such a word becomes a NOP, and its function is tried alone until it
-        gets through, before the batch is run again.
+        nvdisasm stops at the first unknown word. Such a word is replaced by a NOP, and its function is tried separately
+        until it succeeds, before the batch is run again.
         """
         refused = set()
         while True:

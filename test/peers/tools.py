@@ -1,4 +1,4 @@
-"""Finds the programs that orias is compared with, and runs programs with a clock and a look at their memory."""
+"""Finds the programs that orias is compared with, and runs programs with measurements of time and memory."""
 import concurrent.futures
 import dataclasses
 import os
@@ -17,11 +17,11 @@ def find(name):
 
 @dataclasses.dataclass
 class Outcome:
-    """What a program did: status is negative for a signal, None if it ran out of time."""
+    """The outcome of a program: status is negative for a signal, None after a timeout."""
 
     status: int | None
     seconds: float
-    cpu_seconds: float  # right only if nothing else runs through this module at the same time
+    cpu_seconds: float  # valid only if nothing else runs through this module at the same time
     peak_kilobytes: int
     output: str
     errors: str
@@ -32,9 +32,10 @@ class Outcome:
 
 
 def peak_memory(pid, stop):
-    """Follows the peak resident memory of a process, in kilobytes, until `stop` is set.
+    """Tracks the peak resident memory of a process, in kilobytes, until `stop` is set.
 
-    Not the ru_maxrss of wait4: that counts the memory of this Python process too, from which the child was forked.
+    This is not the ru_maxrss of wait4, which includes the memory of this Python process, from which the child was
+    forked.
     """
     peak = 0
     while True:

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""check.py ORIAS HAZARD_CUBINS [FILE_OR_FOLDER...]: the PTX that is kept here assembles, each phase verifies, no hazards, nvdisasm agrees.
+"""check.py ORIAS HAZARD_CUBINS [FILE_OR_FOLDER...]: the stored PTX assembles, each phase verifies, no hazards, nvdisasm
+agrees.
 
-Without files it takes ptx/. Prints that nvdisasm was skipped where there is none. Exit status 1 names what is wrong. A listing that is
-changed on purpose has to be noticed, too.
+Without files it uses ptx/. Prints that nvdisasm was skipped if there is none. Exit status 1 reports the failures. An
+intentional change of a listing must be detected, too.
 """
 import concurrent.futures
 import os
@@ -29,7 +30,7 @@ def assemble(source, orias, scratch):
 
 
 def notices_changes(found, scratch):
-    """Whether a listing that says something else is told."""
+    """Whether a changed listing is reported."""
     if not found.functions:
         return True
     name, code, ours = found.functions[0]

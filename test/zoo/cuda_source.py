@@ -1,4 +1,4 @@
-"""nvcc for compilers that make CUDA code: it is on the path, or PyPI's beside the compiler."""
+"""nvcc for compilers that generate CUDA code: from the path, or PyPI's next to the compiler."""
 import pathlib
 import shutil
 import subprocess

@@ -1,8 +1,8 @@
-"""Measures PTX files, ours against ptxas', and keeps what it finds in one JSON: the part of run.py that runs programs.
+"""Measures PTX files, ours against ptxas', and keeps the results in one JSON: the part of run.py that runs programs.
 
-A row for each file has what compare.py finds (accepted by whom, registers, instructions, spills, launch facts, time, memory,
-nvdisasm's text) and what real_kernels.py finds of its kernels (memory after runs, instructions executed, estimated cycles, resident warps). A file
-with the same bytes, measured with the same programs, is not measured again.
+The row of a file has the results of compare.py (accepted by whom, registers, instructions, spills, launch facts, time,
+memory, nvdisasm's text) and those of real_kernels.py for its kernels (memory after runs, executed instructions,
+estimated cycles, resident warps). A file with the same bytes, measured with the same programs, is not measured again.
 """
 import argparse
 import concurrent.futures
@@ -23,7 +23,7 @@ CHIPS = ("sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a"
 DEFAULT_CHIP = "sm_90"  # for files whose .target is older than all of these
 TARGET = re.compile(rb"^\s*\.target\s+(sm_(\d+)[af]?)", re.MULTILINE)
 CHUNK = 24  # files between two writes of the results
-RUNTIME = ("vprintf", "malloc", "free", "__assertfail")  # what the driver gives to whole programs
+RUNTIME = ("vprintf", "malloc", "free", "__assertfail")  # functions that the driver provides to whole programs
 
 
 def digest(*paths):
@@ -35,7 +35,7 @@ def digest(*paths):
 
 
 def half_of(path):
-    """Which half a file is in, by a hash of its name up to the first dot: all variants of a kernel are in one."""
+    """The half of a file, by a hash of its name up to the first dot: all variants of a kernel are in one half."""
     stem = path.name.split(".")[0]
     return ("tuned on", "measured only")[hashlib.sha256(stem.encode()).digest()[0] & 1]
 
@@ -48,7 +48,7 @@ def chip_of(source):
 
 
 def flags_of(source):
-    """-c for what is no whole program: files without an entry, or that call functions of other files."""
+    """-c for PTX that is not a whole program: files without an entry, or that call functions of other files."""
     text = source.read_text(encoding="utf-8", errors="replace")
     text = re.sub(r"//[^\n]*", "", text)
     calls = re.findall(r"\.extern\s+\.func\b(?:\s*\([^)]*\))?\s*([\w$]+)", text)
@@ -97,7 +97,7 @@ class Measurer:
     def comparison_options(self, chip, flags):
         found = argparse.Namespace(orias=self.orias, arch=chip, flags=flags, checks=set(compare.CHECKS) - {"front"}, repeat=1,
                                    limit=self.options.limit, jobs=self.options.jobs, ptxas_cubins=None, **self.peers)
-        found.self = None  # ptxas in orias' place
+        found.self = None  # ptxas replaces orias
         return found
 
     def runner(self, chip):
@@ -107,7 +107,7 @@ class Measurer:
         return self.runners[chip]
 
     def file(self, suite, source, root, scratch):
-        """A Comparison with all that is found of a file, but for nvdisasm's view."""
+        """A Comparison with all results for a file except nvdisasm's."""
         chip, flags = chip_of(source), flags_of(source)
         comparison = compare.Comparison(source, root, scratch, self.comparison_options(chip, flags)).run()
         row = comparison.row
@@ -120,7 +120,7 @@ class Measurer:
         return comparison
 
     def chunk(self, files, results):
-        """Measures some files of a suite, and gives them to nvdisasm together."""
+        """Measures some files of a suite, and disassembles them together."""
         with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
             disassembly = compare.Disassembly(scratch, self.comparison_options(None, []))
             done = list(pool.map(lambda file: self.file(*file, scratch), files))

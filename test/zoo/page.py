@@ -7,7 +7,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "peers"))
 import compare  # noqa: E402
 
 HALVES = ("measured only", "tuned on")
-# Figure, what it is, whether each kernel or each file has one.
+# Figure, its meaning, whether each kernel or each file has one.
 FIGURES = (
     ("executed", "warp instructions executed", "kernel"), ("cycles", "estimated cycles", "kernel"),
     ("full_cycles", "estimated cycles, full machine", "kernel"),
@@ -31,12 +31,12 @@ assembler.
 
 
 def name_of(row):
-    """suite/file; the folders of suites in one folder have their names in the file's already."""
+    """suite/file; the names of files whose suites share a folder already contain the folder of the suite."""
     return row["file"] if row["file"].startswith(row["suite"] + "/") else f"{row['suite']}/{row['file']}"
 
 
 def short(name):
-    """Mangled names go on for lines."""
+    """Shortens mangled names, which may be very long."""
     return name if len(name) <= 48 else name[:47] + "…"
 
 
@@ -45,7 +45,7 @@ def is_crash(row):
 
 
 def faults(row):
-    """What is wrong about a file, as lines; what ptxas refuses too is not."""
+    """The errors of a file, as lines, except for files that ptxas also refuses."""
     found = []
     if row.get("reasons") and (row.get("ptxas_accepts") or is_crash(row)):
         found += [f"refused: {reason}" for reason in row["reasons"]]
@@ -111,7 +111,7 @@ def ratios(suites, half):
 
 
 def limits(suites):
-    """How many kernels are far behind, by each estimate, and how many have their warps resident."""
+    """The number of kernels that are far behind, by each estimate, and the number whose warps are resident."""
     kernels = with_figures([row for rows in suites.values() for row in rows], "kernel")
 
     def share(found, total):
@@ -132,7 +132,7 @@ def limits(suites):
 
 
 def spills(suites):
-    """Files that spill where ptxas does not, and the other way round: ratios cannot tell."""
+    """Files that spill where ptxas does not, and vice versa, because ratios cannot show it."""
     everything = [row for rows in suites.values() for row in rows if row["assemble"] and row.get("ptxas_accepts")]
     ours = [row for row in everything if row["spill_bytes"] > 0 == row["ptxas_spill_bytes"]]
     theirs = [row for row in everything if row["ptxas_spill_bytes"] > 0 == row["spill_bytes"]]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Whether `run` tells a program that makes wrong code from one that does not, keeps its results, and measures again when a program changes.
+"""Whether `run` distinguishes a program that makes wrong code from one that does not, keeps its results, and measures
+again after a program has changed.
 
 run_test.py ORIAS_RUN FILE.ptx...
 """

@@ -1,7 +1,7 @@
 """compare.py LIB_DIR INCLUDE_DIR: NVIDIA's PTX Compiler library and ours return the same in all calls of calls.c.
 
-NVIDIA's is looked for in $ORIAS_PEERS_DIR/../nvptxcompiler (test/peers/install puts it there); without it the test is skipped. The program is
-compiled against NVIDIA's own header for both, and against ours for ours."""
+NVIDIA's is searched in $ORIAS_PEERS_DIR/../nvptxcompiler (test/peers/install puts it there); without it the test is
+skipped. The program is compiled against NVIDIA's own header for both, and against ours for ours."""
 
 import os
 import re
@@ -40,7 +40,7 @@ def main() -> int:
             for ours, expected in zip(got, wanted):
                 if not expected.startswith(" "):
                     where = expected
-                # We name a line where NVIDIA's library names none.
+                # We give a line where NVIDIA's library gives none.
                 if expected.endswith(", line 0") and ", text," in expected:
                     ours = re.sub(r"line \d+$", "line 0", ours)
                 if ours != expected:

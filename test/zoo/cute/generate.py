@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compiles kernels.py with CuTe DSL: generate.py OUTPUT [NAME_PART]
 
-The DSL keeps its PTX on request. Then it wants a driver to load it, which is not needed here: what it says of that is passed over.
+The DSL keeps its PTX on request. It then requires a driver to load it, which is not needed here: its error about that
+is ignored.
 """
 import os
 import pathlib
@@ -13,7 +14,7 @@ CHIPS = ("sm_90a", "sm_80", "sm_100a", "sm_120a")
 
 
 def compile_kernel(kernel, source, result, folder, chip):
-    """In a process of its own, since chip and folder are read once."""
+    """In a separate process, because chip and folder are read once."""
     os.environ.update(CUTE_DSL_ARCH=chip, CUTE_DSL_KEEP_PTX="1", CUTE_DSL_DUMP_DIR=folder, CUTE_DSL_DISABLE_FILE_CACHING="1")
     import cutlass
     import cutlass.cute as cute

@@ -40,13 +40,14 @@ CHIPS = {
     "sm_103a": dict(major=10, minor=3, shared=233472, shared_optin=232448, threads=2048, cores=148, units=128, name="B300"),
     "sm_120a": dict(major=12, minor=0, shared=102400, shared_optin=101376, threads=1536, cores=170, units=128, name="RTX 5090"),
 }
-# No libraries and no measuring of alternatives: both would want a GPU.
+# No libraries and no autotuning: both would require a GPU.
 FLAGS = ("--xla_gpu_autotune_level=0 --xla_gpu_cublas_fallback=false --xla_gpu_enable_cublaslt=false --xla_gpu_enable_cub_radix_sort=false "
          "--xla_gpu_enable_triton_gemm=true --xla_gpu_triton_gemm_any=true")
 
 
 def compile_case(case, chip, target):
-    """In a process of its own: XLA reads its flags once, and may end the process. Returns whether there is a file now."""
+    """In a separate process: XLA reads its flags once, and may abort the process. Returns whether the file exists now.
+    """
     child = os.fork()
     if child == 0:
         with tempfile.TemporaryDirectory() as scratch:
@@ -64,7 +65,7 @@ def compile_case(case, chip, target):
                 jax.jit(function, in_shardings=everywhere, out_shardings=everywhere).lower(*shapes).compile()
             except BaseException as error:  # of many kinds, the compiler's own among them
                 print(f"{target.name}: {str(error).strip().splitlines()[0][:300]}", file=sys.stderr, flush=True)
-            # XLA writes a file for each kernel. The largest has the name of the case, others a number.
+            # XLA writes a file for each kernel. The largest gets the name of the case, others a number.
             made = sorted({file.read_bytes() for file in pathlib.Path(scratch).glob("*.ptx")} - {b""}, key=lambda text: (-len(text), text))
             for number, text in enumerate(made, 1):
                 target.with_name(target.name if number == 1 else f"{case}_{number}.{chip}.ptx").write_bytes(text)

@@ -1,4 +1,5 @@
-"""What the Triton files of this folder share: a Case is a kernel with the types of its parameters and the options of its compilation."""
+"""Common parts of the Triton files of this folder: a Case is a kernel with the types of its parameters and its compile
+options."""
 import dataclasses
 
 ALL = (75, 80, 89, 90)
@@ -9,7 +10,8 @@ HOPPER = (90,)  # TMA, wgmma
 
 @dataclasses.dataclass
 class Case:
-    """`types` has one name for each parameter that is no constexpr; an integer with `:16` is a multiple of 16, like all pointers."""
+    """`types` has one name for each parameter that is not a constexpr; an integer with `:16` is a multiple of 16, like
+    all pointers."""
 
     name: str
     kernel: object
@@ -21,7 +23,7 @@ class Case:
     options: dict = dataclasses.field(default_factory=dict)
 
     def signature(self):
-        """(types by name, attributes by position), as triton.compile wants them."""
+        """(types by name, attributes by position), in the format of triton.compile."""
         given, types, attributes = iter(self.types.split()), {}, {}
         for position, name in enumerate(self.kernel.arg_names):
             if name in self.constants:

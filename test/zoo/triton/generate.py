@@ -17,14 +17,14 @@ PTX_VERSIONS = {90: 90, 80: 84, 75: 80, 89: 87, 100: 90, 120: 90}  # in the orde
 
 
 def without_assembler(*stage):
-    """Triton asks this for a key of its cache, and hands over its stages."""
+    """Triton calls this for its cache key, and passes its stages."""
     if stage:
         stage[1]["cubin"] = lambda source, metadata: b""
     return "no assembler", "no assembler"
 
 
 def load(family):
-    """A module whose file name is relative, so that the line information in the PTX names no folder of this machine."""
+    """A module with a relative file name, so that the line information in the PTX contains no local folder."""
     file = family + ".py"
     module = types.ModuleType(family)
     module.__file__ = file
@@ -34,7 +34,7 @@ def load(family):
 
 
 def compile_case(case, capability, target):
-    """In a process of its own, for LLVM ends it where it cannot go on. Returns whether there is a file now."""
+    """In a separate process, because LLVM aborts it on a fatal error. Returns whether the file exists now."""
     child = os.fork()
     if child == 0:
         try:

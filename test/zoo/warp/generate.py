@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles the kernels of this folder with Warp, each with its adjoint and without: generate.py OUTPUT [NAME_PART]
 
-A module of Warp is one file of PTX, and holds one kernel here.
+A module of Warp is one PTX file, with one kernel here.
 """
 import itertools
 import pathlib
@@ -40,7 +40,7 @@ def main():
             except Exception as error:  # of many kinds, the compiler's own among them
                 failures.append(f"{target.name} ({str(error).strip().splitlines()[0][:200]})")
                 continue
-            target.write_bytes(ptx.read_bytes().rstrip(b"\0"))  # Warp writes the end of the string, too
+            target.write_bytes(ptx.read_bytes().rstrip(b"\0"))  # Warp also writes the terminating zero
     print(f"{len(list(output.glob('*.ptx')))} files; not compiled: {', '.join(failures) or 'none'}")
 
 

@@ -5,8 +5,8 @@
 >>> done.functions[0].registers
 >>> cuda_module_load_data(done.cubin)
 
-`assemble` compiles PTX; `run` runs a launch file without a GPU; within `Triton()` and `Numba()` those compilers assemble with orias, and what
-was assembled can be looked at afterwards.
+`assemble` compiles PTX; `run` runs a launch file without a GPU. Within `Triton()` and `Numba()` those compilers
+assemble with orias, and the results can be inspected afterwards.
 """
 
 from ._assemble import (

@@ -1,4 +1,4 @@
-"""PTX in, a cubin and what is known of it out."""
+"""Assembles PTX to a cubin with its metadata."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Knobs = Mapping[str, Union[int, float, bool, str]]
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """An error, warning or note. `line` and `column` count from 1; 0: no place."""
+    """An error, warning or note. `line` and `column` count from 1; 0: no location."""
 
     severity: str  # "note", "warning" or "error"
     line: int
@@ -27,7 +27,7 @@ class Diagnostic:
 
 
 class AssemblyError(ValueError):
-    """The PTX is wrong. `line` and `column` are those of the first error; `diagnostics` has all."""
+    """The PTX has errors. `line` and `column` are those of the first error; `diagnostics` has all."""
 
     def __init__(self, text: str, diagnostics: list[Diagnostic]) -> None:
         super().__init__(text)
@@ -38,11 +38,11 @@ class AssemblyError(ValueError):
 
 
 class OptionError(ValueError):
-    """An option, an architecture or a knob makes no sense."""
+    """An option, an architecture or a knob is invalid."""
 
 
 class InternalError(RuntimeError):
-    """A fault of orias."""
+    """An internal error of orias."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class FrameObject:
 
 @dataclass(frozen=True)
 class FunctionStatistics:
-    """What became of a function. Bytes of frame, stack and spills are those of a thread, shared bytes those of a CTA.
-    Of kernels, the warps that fit on a multiprocessor in blocks of `threads_per_block`, and what limits them."""
+    """The statistics of a function. Bytes of frame, stack and spills are per thread, shared bytes per CTA. For kernels,
+    also the warps that fit on a multiprocessor in blocks of `threads_per_block`, and what limits them."""
 
     name: str
     kernel: bool
@@ -86,7 +86,7 @@ class FunctionStatistics:
 
 @dataclass(frozen=True)
 class Assembly:
-    """A cubin, and what is known of it. Texts that were not asked for are empty."""
+    """A cubin with its metadata. Texts that were not requested are empty."""
 
     cubin: bytes = field(repr=False)
     functions: list[FunctionStatistics]
@@ -115,7 +115,7 @@ def version() -> str:
 
 
 def ptx_versions() -> list[str]:
-    """The PTX ISA versions that are accepted, from the oldest."""
+    """The accepted PTX ISA versions, from the oldest."""
     count = c_size_t()
     names = _library.api().orias_ptx_versions(byref(count))
     return [names[i].decode() for i in range(count.value)]

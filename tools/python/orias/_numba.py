@@ -12,7 +12,7 @@ _VERSION = re.compile(r"^(\s*\.version\s+)(\d+)\.(\d+)", re.MULTILINE)
 
 
 def _known_version(ptx: str) -> str:
-    """The PTX with the newest `.version` that orias knows, where NVVM has written a newer one."""
+    """The PTX with the newest `.version` that orias knows, if NVVM has written a newer one."""
     newest = ptx_versions()[-1]
 
     def lower(match: re.Match[str]) -> str:
@@ -29,11 +29,11 @@ class Numba:
     ...     kernel[grid, block](x, y)
     >>> recorded.kernels["…"].functions[0].registers
 
-    A kernel that needs nothing else becomes a cubin at once; with other objects its PTX becomes an object that the linker takes.
-    Link-time optimization works on another code than PTX; kernels that use it stay as they are.
+    A kernel without other objects becomes a cubin directly; with other objects its PTX becomes an object for the
+    linker. Link-time optimization does not use PTX; kernels that use it are not affected.
 
     NVVM of a newer toolkit writes a `.version` that orias does not know yet. It is lowered to the newest known one
-    (orias.ptx_versions()); what came after that is an error at its line.
+    (orias.ptx_versions()); newer features are then errors at their line.
     """
 
     def __init__(self, *, knobs: Knobs | None = None, options: Iterable[str] = ()) -> None:

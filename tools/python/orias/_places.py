@@ -1,4 +1,5 @@
-"""Where the library and the programs are: in this package, in the folder that ORIAS_HOME names (a build or an installation), or on the system."""
+"""Finds the library and the programs: in this package, in the folder given by ORIAS_HOME (a build or an installation),
+or on the system."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def program(name: str) -> str:
         path = home / "bin" / name
         if path.exists():
             return str(path)
-    # The script of that name that comes with this package would call this function again.
+    # The script of that name in this package would call this function again.
     found = None if not os.environ.get("ORIAS_HOME") and (_PACKAGE / "bin").exists() else shutil.which(name)
     if found is None:
         raise FileNotFoundError(f"the program {name} was not found; ORIAS_HOME can name the folder of a build or an installation")

@@ -22,14 +22,14 @@ class RunError(RuntimeError):
 
 @dataclass(frozen=True)
 class Run:
-    """What a run left and found."""
+    """The results of a run."""
 
-    good: bool  #: completed, and all that the launch file expects is there
+    good: bool  #: completed, with all results that the launch file expects
     completed: bool
     warp_instructions: int
     thread_instructions: int
-    buffers: dict[str, str]  #: the values that the launch file asks to print
-    wrong: list[Any]  #: what differs from the expected values
+    buffers: dict[str, str]  #: the values requested by "print" in the launch file
+    wrong: list[Any]  #: differences from the expected values
     reports: list[Any]  #: faults of memory, races, hazards
     statistics: dict[str, float] = field(repr=False)
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from ._assemble import Assembly, Knobs, _knob_words, assemble
 from ._places import program
 
-# From Triton 3.9 on, the second is asked for sm_90, too.
+# From Triton 3.9 on, the second is also used for sm_90.
 _VARIABLES = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
 _CACHE = "TRITON_CACHE_DIR"
 
-# Called by Triton in place of ptxas: keeps the PTX and the options, and does what ptxas would.
+# Called by Triton in place of ptxas: records the PTX and the options, and assembles like ptxas.
 _WRAPPER = """#!/bin/sh
 case " $* " in *" --version "*) exec {orias} --version ;; esac
 kept=$(mktemp -d {record}/XXXXXX) || exit 1
@@ -36,7 +36,7 @@ class Triton:
     ...     kernel[grid](x, y)
     >>> recorded.kernels["kernel"].functions[0].registers
 
-    Triton's cache is an empty folder meanwhile, so that every kernel is compiled.
+    Triton's cache is an empty folder in this context, so that every kernel is compiled.
     """
 
     def __init__(self, *, knobs: Knobs | None = None, options: Iterable[str] = ()) -> None:
@@ -78,7 +78,7 @@ class Triton:
             return
         words = (kept / "options").read_text().splitlines()
         options = [w for i, w in enumerate(words) if w not in ("-o", str(ptx)) and not w.endswith(".ptx") and (i == 0 or words[i - 1] != "-o")]
-        # Triton's own options name the architecture and the level.
+        # Triton's own options give the architecture and the level.
         arch = next((w.split("=", 1)[1] for w in options if w.startswith(("--gpu-name=", "-arch="))), "sm_90")
         options = [w for w in options if not w.startswith(("--gpu-name=", "-arch="))]
         done = assemble(ptx.read_bytes(), arch, options=options, listing=True, remarks=True)
@@ -88,7 +88,7 @@ class Triton:
 
 
 def _forget_ptxas() -> None:
-    """Triton asks a program for its version once only, by its path, and older ones by nothing at all."""
+    """Clears Triton's caches of the assembler's path and version, which it determines only once."""
     for module_name, names in (
         ("triton.backends.nvidia.compiler", ("get_ptxas", "get_ptxas_version", "_path_to_binary")),
         ("triton.common.backend", ("path_to_ptxas",)),
