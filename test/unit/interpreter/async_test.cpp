@@ -3,7 +3,7 @@
 namespace orias::interp {
 
 TEST_CASE("cp.async is visible when it has been waited for, not before") {
-  // The thread's word of `out` holds 7; it is copied to shared memory.
+  // The thread's word of `out` is 7; it is copied to shared memory.
   const std::string start =
       "mov.u32 %r1, 7; st.global.u32 [%rd7], %r1; mov.u64 %rd1, s; mad.wide.u32 %rd2, %r15, 4, %rd1;\n"
       "mov.u32 %r2, 0; st.shared.u32 [%rd2], %r2; st.shared.u32 [%rd2+512], %r2;\n";
@@ -13,13 +13,13 @@ TEST_CASE("cp.async is visible when it has been waited for, not before") {
   CHECK(runBody(start + copy + "cp.async.commit_group; cp.async.wait_group 1;" + read, 4).out[3] == 0);
   CHECK(runBody(start + copy + "cp.async.commit_group; cp.async.wait_group 0;" + read, 4).out[3] == 7);
   CHECK(runBody(start + copy + "cp.async.wait_all;" + read, 4).out[3] == 7);
-  // Of two groups the older one is complete.
+  // The older of two groups is complete.
   const std::string two = start + copy +
                           "cp.async.commit_group; cp.async.ca.shared.global [%rd2+512], [%rd7], 4; "
                           "cp.async.commit_group; cp.async.wait_group 1;\n";
   CHECK(runBody(two + read, 4).out[3] == 7);
   CHECK(runBody(two + "ld.shared.u32 %r0, [%rd2+512];", 4).out[3] == 0);
-  // Fewer bytes, or none, are filled up with zeros.
+  // Missing bytes are filled with zeros.
   CHECK(runBody(start +
                     "mov.u32 %r3, 0x1010101; st.global.u32 [%rd7], %r3; mov.u32 %r3, 2;\n"
                     "cp.async.ca.shared.global [%rd2], [%rd7], 4, %r3; cp.async.wait_all;" +
@@ -37,7 +37,7 @@ TEST_CASE("cp.async is visible when it has been waited for, not before") {
 TEST_CASE("mbarrier: phases, states and parities") {
   const std::string start = "mov.u64 %rd1, s; setp.ne.u32 %p0, %r15, 0; mov.u32 %r0, 0;\n"
                             "@!%p0 mbarrier.init.shared.b64 [%rd1], 64; bar.sync 0;\n";
-  // Every thread arrives and waits; thread 63 stores before.
+  // Every thread arrives and waits; thread 63 stores first.
   const std::string wait = "mbarrier.arrive.shared.b64 %rd2, [%rd1];\n"
                            "w: mbarrier.test_wait.shared.b64 %p1, [%rd1], %rd2; @!%p1 bra w;\n";
   const Ran all = runBody(start + "setp.eq.u32 %p2, %r15, 63; mov.u32 %r1, 5; @%p2 st.shared.u32 [%rd1+8], %r1;\n" +
@@ -51,7 +51,7 @@ TEST_CASE("mbarrier: phases, states and parities") {
                              64);
   REQUIRE(parity.result.completed);
   CHECK(parity.out[0] == 1);
-  // The state tells what was missing; a dropped arrival is not expected again.
+  // The state contains the pending count; a dropped arrival is not expected again.
   const Ran one = runBody(
       "mov.u64 %rd1, s; mbarrier.init.shared.b64 [%rd1], 3; mbarrier.arrive.noComplete.shared.b64 %rd2, [%rd1], 1;\n"
       "mbarrier.arrive_drop.shared.b64 %rd2, [%rd1]; mbarrier.pending_count.b64 %r1, %rd2;\n"

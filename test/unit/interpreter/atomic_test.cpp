@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
-// Known answers of atom and red: the old value, and what memory holds afterwards.
+// Known results of atom and red: the old value, and the memory afterwards.
 
 namespace orias::interp {
 
 namespace {
 
-/// Puts `before` into a 32-bit word, does `operation` on [%rd1], and gives the word: `space` is "global", "shared" or
-/// "generic" (shared memory through a generic address).
+/// Stores `before` to a 32-bit word, executes `operation` on [%rd1], and returns the word. `space` is "global",
+/// "shared" or "generic" (shared memory through a generic address).
 std::uint32_t after(std::uint32_t before, const std::string& operation, const std::string& space = "global") {
   const std::string at = space == "global"   ? "add.u64 %rd1, %rd7, 64;"
                          : space == "shared" ? "mov.u64 %rd1, s;"
@@ -19,13 +19,13 @@ std::uint32_t after(std::uint32_t before, const std::string& operation, const st
                              operation, suffix));
 }
 
-/// What an operation on a word leaves in %r0.
+/// The value of %r0 after an operation on a word.
 std::uint32_t returned(std::uint32_t before, const std::string& operation) {
   return valueOf(
       fmt::format("add.u64 %rd1, %rd7, 64; mov.b32 %r1, {}; st.global.b32 [%rd1], %r1; {}", before, operation));
 }
 
-/// The same as `after` for 64 bits of global memory: whether they are as wanted.
+/// As `after` for 64 bits of global memory: whether they are as expected.
 bool leaves64(const std::string& before, const std::string& operation, std::uint64_t wanted) {
   const std::string body = "add.u64 %rd1, %rd7, 64; mov.b64 %rd2, " + before + "; st.global.b64 [%rd1], %rd2; " +
                            operation + " ld.global.b64 %rd3, [%rd1]; mov.b64 {%r2, %r3}, %rd3; mov.b32 %r0, ";
@@ -98,7 +98,7 @@ TEST_CASE("floating-point additions; only global memory flushes subnormals") {
   CHECK(after(1, "red.shared.add.f32 [%rd1], 0f00000001;", "shared") == 2);
   CHECK(after(1, "red.add.f32 [%rd1], 0f00000001;", "generic") == 2);
   CHECK(leaves64("0x3ff0000000000000", "red.global.add.f64 [%rd1], 0d4000000000000000;", 0x4008000000000000));
-  // 1 + 2 above, the least subnormal twice below.
+  // 1 + 2 in the upper half, twice the least subnormal in the lower half.
   CHECK(after(0x3c000001, "mov.b32 %r2, 0x40000001; red.global.add.noftz.f16x2 [%rd1], %r2;") == 0x42000002);
   CHECK(after(0x3f800001, "mov.b32 %r2, 0x40000001; red.global.add.noftz.bf16x2 [%rd1], %r2;") == 0x40400002);
   CHECK(after(0x3c003c00, "mov.b16 %h1, 0x4000; red.global.add.noftz.f16 [%rd1], %h1;") == 0x3c004200);
@@ -123,7 +123,7 @@ TEST_CASE("an atomic operation where there can be none stops the run") {
 TEST_CASE("vectors: each number by itself, all in one place") {
   const std::string seed = "add.u64 %rd1, %rd7, 64; mov.b32 %r1, 0x3f800000; mov.b32 %r2, 1; "
                            "st.global.v4.b32 [%rd1], {%r1, %r1, %r2, %r1}; ";
-  // 1 + 2; subnormals flushed; the old values.
+  // 1 + 2; flushed subnormals; the old values.
   const std::string add = "atom.global.add.v4.f32 {%f0, %f1, %f2, %f3}, [%rd1], {0f40000000, 0f3f800000, 0f00000001, "
                           "0fbf800000}; ";
   const auto word = [&](unsigned k) {
@@ -148,7 +148,7 @@ TEST_CASE("vectors of halves have sums, the least and the greatest") {
   CHECK(after("red.global.min.noftz.v2.f16x2 [%rd1], {%r3, %r4};", 1) == 0xc000bc00);
   CHECK(after("red.global.max.noftz.v2.f16x2 [%rd1], {%r3, %r4};", 1) == 0xbc00bc00);
   const std::string four = "mov.b16 %h1, 0x3c00; red.global.add.noftz.v4.f16 [%rd1], {%h1, %h1, %h1, %h1};";
-  CHECK(after(four, 0) == 0x40003c00); // 1 + 1, and 1 beside the least subnormal
+  CHECK(after(four, 0) == 0x40003c00); // 1 + 1, and 1 + the least subnormal
   CHECK(after(four, 1) == 0xbc000000); // -2 + 1, -1 + 1
 }
 

@@ -2,14 +2,15 @@
 
 #include "support/check.h"
 
-// Clusters of two blocks: what is right and clean, and each kind of fault that there may be between blocks.
+// Clusters of two blocks: correct programs, and each kind of error between blocks.
 
 namespace orias::interp {
 
 namespace {
 
-/// Two blocks of `threads` threads. %r15 is %tid.x, %r14 the rank, %r13 the other block's, %r12 the address of the
-/// thread's word in its own shared memory, %r11 in the other's, %rd7 that of its word in the buffer; bar is a barrier.
+/// Two blocks of `threads` threads. %r15 is %tid.x, %r14 the rank, %r13 the rank of the other block. %r12 is the
+/// address of the thread's word in its own shared memory, %r11 in that of the other block, %rd7 of its word in the
+/// buffer. bar is a barrier.
 Ran inCluster(const std::string& body, unsigned threads = 32, bool racecheck = false) {
   launch::RunOptions options;
   options.racecheck = racecheck;
@@ -59,7 +60,7 @@ TEST_CASE("cluster: a barrier that is missing is a race") {
   const std::string write = kSync + "st.shared::cluster.u32 [%r11], %r10;\n", read = "ld.shared.u32 %r0, [%r12];\n";
   CHECK(findingOf(write + kSync + read) == "");
   CHECK(findingOf(write + read + kRelaxed).find("without synchronization between them") != std::string::npos);
-  // A barrier of the block orders nobody of the other one.
+  // A barrier of the block does not order threads of the other one.
   CHECK(findingOf(write + "bar.sync 0;\n" + read + kRelaxed).find("without synchronization between them") !=
         std::string::npos);
 }
@@ -80,9 +81,9 @@ TEST_CASE("cluster: and until it exits") {
   const std::string reach = "st.shared.u32 [%r12], %r10;\n" + kSync + "@!%p2 ld.shared::cluster.u32 %r0, [%r11];\n";
   CHECK(findingOf(reach).find("may still access its shared memory") != std::string::npos);
   CHECK(findingOf(reach + kRelaxed) == "");
-  // To arrive is not enough: the block that exits has to wait.
+  // An arrival is not sufficient: a block must wait before it exits.
   CHECK(findingOf(reach + "barrier.cluster.arrive;\n").find("may still access") != std::string::npos);
-  // One that has exited is out of reach.
+  // A block that has exited is not accessible.
   const Ran ran = inCluster(kSync + "@%p2 bra END;\n" + kSync + "ld.shared::cluster.u32 %r0, [%r11];\nEND:\n");
   CHECK(ran.kind() == "memcheck");
   CHECK(textOf(ran).find("a block that has exited") != std::string::npos);
@@ -104,11 +105,11 @@ TEST_CASE("cluster: addresses that lead elsewhere") {
 }
 
 TEST_CASE("cluster: its barrier counts threads") {
-  // Who exits need not come.
+  // Threads that have exited are not waited for.
   Ran ran = inCluster("@%p3 bra END;\n" + kSync + "mov.u32 %r0, 1;\nEND:\n");
   CHECK(ran.result.completed);
   CHECK(ran.out[0] == 1);
-  // Who waits for one that never comes waits for ever.
+  // A wait for a thread that never arrives is a deadlock.
   ran = inCluster("@!%p2 bra OTHER;\nbar.sync 1, 64;\nOTHER:\n" + kSync);
   CHECK(ran.kind() == "deadlock");
   CHECK(textOf(ran).find("barrier.cluster.wait") != std::string::npos);
@@ -117,14 +118,14 @@ TEST_CASE("cluster: its barrier counts threads") {
 }
 
 TEST_CASE("cluster: a thread that arrives and exits counts once") {
-  // Thread 0 of block 0 arrives and exits at once; block 1 comes last, with a word that all then read.
+  // Thread 0 of block 0 arrives and exits immediately. Block 1 arrives last, with a word that all threads then read.
   const Ran ran = inCluster("st.shared.u32 [%r12], 0;\n" + kSync +
                             "barrier.cluster.arrive;\n@%p2 bra STAY;\n@!%p3 bra END;\nSTAY:\nbarrier.cluster.wait;\n"
                             "mov.u32 %r0, 1;\nEND:\n");
   CHECK(ran.result.completed);
   CHECK(ran.out[0] == 0);
   CHECK(ran.out[1] == 1);
-  // The count is not reached by the one that has exited: the other block has not arrived and sits at its own barrier.
+  // The exited thread does not complete the count: the other block has not arrived and waits at its own barrier.
   const Ran stuck =
       inCluster("@%p2 bra OTHER;\nbarrier.cluster.arrive;\n@!%p3 bra END;\nbarrier.cluster.wait;\n"
                 "bra END;\nOTHER:\n@%p3 bra SLEEP;\nbarrier.cluster.arrive;\nSLEEP:\nbar.sync 1, 64;\nEND:\n");

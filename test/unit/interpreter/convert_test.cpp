@@ -4,7 +4,7 @@ namespace orias::interp {
 
 namespace {
 
-/// `op` on %r1 and %r2, which hold `a` and `b`.
+/// The result of `op` on %r1 and %r2, with values `a` and `b`.
 std::uint32_t of(const std::string& op, std::uint32_t a, std::uint32_t b = 0, const std::string& target = "sm_90a") {
   return valueOf("mov.b32 %r1, " + std::to_string(a) + "; mov.b32 %f1, %r1; mov.b32 %r2, " + std::to_string(b) +
                      "; mov.b32 %f2, %r2;" + op + ";",
@@ -96,7 +96,7 @@ TEST_CASE("cvt.rs rounds each of two numbers by its own half of the random bits"
   };
   CHECK(rounded("f16x2", 0x3f801000, 0x3f801000, 0x10000fff) == 0x3c013c00);
   CHECK(rounded("f16x2", 0x3f801000, 0xbf801000, 0x0fff1000) == 0x3c00bc01);
-  CHECK(rounded("f16x2", 0x3f801000, 0x3f801000, 0xefffefff) == 0x3c003c00); // the three upper bits do not count
+  CHECK(rounded("f16x2", 0x3f801000, 0x3f801000, 0xefffefff) == 0x3c003c00); // the three upper bits are ignored
   CHECK(rounded("bf16x2", 0x3f808000, 0x3f808000, 0x80007fff) == 0x3f813f80);
   CHECK(rounded("relu.f16x2", 0xbf801000, 0x3f801000, 0xffffffff) == 0x00003c01);
   CHECK(rounded("satfinite.f16x2", 0x477ff000, 0x477ff000, 0x10000fff) == 0x7bff7bff);

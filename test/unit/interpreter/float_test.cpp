@@ -4,7 +4,7 @@ namespace orias::interp {
 
 namespace {
 
-/// The bits of an f32 result: `op` with operands given as bits.
+/// The bits of the f32 result of `op`, with operands as bits.
 std::uint32_t f32(const std::string& op, std::uint32_t a, std::uint32_t b = 0, std::uint32_t c = 0) {
   const auto load = [](const char* reg, std::uint32_t bits) {
     return "mov.b32 " + std::string(reg) + ", " + std::to_string(bits) + "; ";
@@ -44,7 +44,7 @@ TEST_CASE("single precision rounds as it is told") {
   CHECK(f32("sqrt.rn.f32 %f0, %f1", kTwo) == 0x3fb504f3);
   CHECK(f32("sqrt.rp.f32 %f0, %f1", kTwo) == 0x3fb504f4);
   CHECK(f32("sqrt.rn.f32 %f0, %f1", kOne | kMinus) == kNan);
-  // (1 + 2^-23)^2 - (1 + 2^-22) is 2^-46, which a rounded product would lose.
+  // (1 + 2^-23)^2 - (1 + 2^-22) is 2^-46, which would be lost in a rounded product.
   CHECK(f32("fma.rn.f32 %f0, %f1, %f2, %f3", kOne + 1, kOne + 1, (kOne + 2) | kMinus) == (127u - 46) << 23);
   CHECK(f32("mad.rn.f32 %f0, %f1, %f2, %f3", kTwo, kOne, kOne) == kThree);
 }
@@ -130,7 +130,7 @@ TEST_CASE("half precision, one element and two") {
 }
 
 TEST_CASE("what is not known stops the run") {
-  // Which NaN stands for what is out of bounds is not known; other numbers are none.
+  // The NaN for out-of-bounds values is unknown; other numbers are not affected.
   CHECK(runBody("mov.b16 %h1, 0xffff; fma.rn.oob.f16 %h0, %h1, %h1, %h1;").kind() == "unsupported");
   CHECK(half("fma.rn.oob.f16x2 %r0, %r1, %r2, %r3", 0x3c003c00, 0x40003c00, 0x3c003c00) == 0x42004000);
 }

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-// Expected values follow from the fragments that the PTX manual draws: lane l is number l % 4 of group l / 4.
+// Expected values follow from the fragments in the PTX manual: lane l is number l % 4 of group l / 4.
 
 namespace orias::interp {
 
@@ -34,7 +34,7 @@ TEST_CASE("A times the identity is A: fragments of m16n8k8 with tf32") {
 }
 
 TEST_CASE("halves come in pairs, and D of halves too") {
-  // A is all ones, B(k, column) = 1 where k = column: D is all ones, C adds the lane.
+  // A is all ones, B(k, column) = 1 if k = column: D is all ones, C adds the lane.
   const Ran ran = runBody(kLane + "mov.u32 %r3, 0x3c003c00; mov.u32 %r4, 0; shl.b32 %r5, %r2, 1;\n"
                                   "setp.eq.u32 %p0, %r5, %r1; @%p0 mov.u32 %r4, 0x3c00; add.u32 %r5, %r5, 1;\n"
                                   "setp.eq.u32 %p0, %r5, %r1; @%p0 mov.u32 %r4, 0x3c000000; mov.u32 %r6, 0;\n"
@@ -102,7 +102,7 @@ TEST_CASE("ldmatrix, stmatrix and movmatrix") {
   CHECK(plain.out[5] == (11u << 16 | 10));
   const Ran turned = runBody(fill + "ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%r0}, [%rd3];", 32);
   CHECK(turned.out[5] == ((3u * 8 + 1) << 16 | (2 * 8 + 1)));
-  // The address' register may take a result.
+  // The address register may also be a result.
   const Ran reused =
       runBody(fill + "cvt.u32.u64 %r4, %rd3; ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r4,%r0}, [%r4];", 32);
   REQUIRE(reused.result.completed);
@@ -116,7 +116,7 @@ TEST_CASE("ldmatrix, stmatrix and movmatrix") {
 }
 
 TEST_CASE("wmma: load, multiply, store, in both layouts") {
-  // A(row, k) = row == k at s, B = whatever stands at s + 1024 as columns: D = B as floats.
+  // A(row, k) = row == k at s, B = the values at s + 1024 as columns: D = B as floats.
   const std::string fill =
       "mov.u64 %rd1, s; mov.u32 %r1, %r15;\n"
       "l: mad.wide.u32 %rd2, %r1, 2, %rd1; shr.u32 %r2, %r1, 4; and.b32 %r3, %r1, 15; setp.eq.u32 %p0, %r2, %r3;\n"
@@ -133,7 +133,7 @@ TEST_CASE("wmma: load, multiply, store, in both layouts") {
       "bar.sync 0; mad.wide.u32 %rd4, %r15, 4, %rd3; ld.shared.f32 %f1, [%rd4+64]; cvt.rni.u32.f32 %r0, %f1;";
   const Ran ran = runBody(fill, 32);
   REQUIRE(ran.result.completed);
-  // Row 1 and row 2 of D: B(k, column) stands at 16 column + k.
+  // Row 1 and row 2 of D: B(k, column) is at 16 column + k.
   for (unsigned lane = 0; lane < 32; ++lane)
     CHECK(ran.out[lane] == lane % 16 * 16 + 1 + lane / 16);
 }

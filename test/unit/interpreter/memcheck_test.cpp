@@ -1,6 +1,6 @@
 #include "run.h"
 
-// Each kind of wrong access is found, and right ones are not.
+// Each kind of invalid access is reported, and valid accesses are not.
 
 namespace orias::interp {
 
@@ -32,13 +32,13 @@ TEST_CASE("memcheck: misaligned") {
 TEST_CASE("memcheck: bytes that nobody wrote") {
   CHECK(kindOf("st.shared.u32 [%r14], 1; ld.shared.u32 %r1, [%r14];") == "");
   CHECK(kindOf("ld.shared.u32 %r1, [%r14];") == "memcheck");
-  CHECK(kindOf("st.shared.u16 [%r14], 1; ld.shared.u32 %r1, [%r14];") == "memcheck"); // half of it
+  CHECK(kindOf("st.shared.u16 [%r14], 1; ld.shared.u32 %r1, [%r14];") == "memcheck"); // half of the word
   CHECK(kindOf("{ .local .align 4 .b8 l[8]; st.local.u32 [l], 1; ld.local.u32 %r1, [l]; }") == "");
   CHECK(kindOf("{ .local .align 4 .b8 l[8]; ld.local.u32 %r1, [l+4]; }") == "memcheck");
-  // A lane that does not come has nothing to show.
+  // A lane that does not participate has no value.
   CHECK(kindOf("shfl.sync.idx.b32 %r1, %r0, 0, 31, 1;") == "");
   CHECK(kindOf("shfl.sync.idx.b32 %r1, %r0, 1, 31, 1;") == "memcheck");
-  // Nor is there something in what a function does not return.
+  // A return value that a function does not set is undefined.
   const auto returned = [](const std::string& body) {
     launch::RunOptions options;
     options.memcheck = true;
@@ -50,7 +50,7 @@ TEST_CASE("memcheck: bytes that nobody wrote") {
   };
   CHECK(returned("st.param.b32 [x], 1;") == "");
   CHECK(returned("") == "memcheck");
-  // Without the option it is no fault.
+  // Without the option it is not an error.
   CHECK(runBody("mov.u32 %r14, s; ld.shared.u32 %r0, [%r14];").kind() == "");
 }
 

@@ -1,6 +1,6 @@
 #include "run.h"
 
-// Each kind of race is found, and the same program with what was missing is clean.
+// Each kind of race is reported, and the program with the missing synchronization is not.
 
 namespace orias::interp {
 
@@ -45,13 +45,13 @@ TEST_CASE("racecheck: a barrier orders those only that take part") {
     return text;
   };
   CHECK(kindOf(at("1")) == "");
-  // Four warps, two at each barrier: those of one do not wait for the other's.
+  // Four warps, two at each barrier: those at one barrier do not wait for those at the other.
   const std::string pairs =
       "shr.u32 %r8, %r15, 6; add.u32 %r8, %r8, 1; st.shared.u32 [%r14], %r15; bar.sync %r8, 64;\n";
   CHECK(kindOf(pairs + "ld.shared.u32 %r0, [%r13];", 128) == "");
   CHECK(kindOf(pairs + "xor.b32 %r7, %r15, 64; mad.lo.u32 %r7, %r7, 4, %r11; ld.shared.u32 %r0, [%r7];", 128) ==
         "racecheck");
-  // Who only arrives has not waited.
+  // A thread that only arrives has not waited.
   CHECK(kindOf("@%p0 bra one; st.shared.u32 [%r14], %r15; bar.arrive 1, 64; bra.uni done;\n"
                "one: bar.sync 1, 64; ld.shared.u32 %r0, [%r13]; done: mov.u32 %r1, 0;") == "");
   CHECK(kindOf("@%p0 bra one; bar.arrive 1, 64; ld.shared.u32 %r0, [%r13]; bra.uni done;\n"
@@ -61,9 +61,9 @@ TEST_CASE("racecheck: a barrier orders those only that take part") {
 TEST_CASE("racecheck: lanes of a warp need bar.warp.sync") {
   CHECK(kindOf("st.shared.u32 [%r14], %r15; bar.warp.sync 0xffffffff; ld.shared.u32 %r0, [%r12];") == "");
   CHECK(kindOf("st.shared.u32 [%r14], %r15; ld.shared.u32 %r0, [%r12];") == "racecheck");
-  // Volatile accesses are strong: they conflict with nothing strong.
+  // Volatile accesses are strong: they do not conflict with strong accesses.
   CHECK(kindOf("st.volatile.shared.u32 [%r14], %r15; ld.volatile.shared.u32 %r0, [%r12];") == "");
-  // Lanes that write the same value to one place.
+  // Lanes that write the same value to one address.
   CHECK(kindOf("st.shared.u32 [%r11], 7;", 32) == "");
   CHECK(kindOf("st.shared.u32 [%r11], %r15;", 32) == "racecheck");
 }
@@ -131,7 +131,7 @@ TEST_CASE("racecheck: global memory, by different blocks") {
   CHECK(blocks("@!%p1 ld.global.u32 %r2, [%rd1]; @%p1 st.global.u32 [%rd1], 1;") == "racecheck");
   CHECK(blocks("@%p1 ld.global.u32 %r2, [%rd1]; @!%p1 st.global.u32 [%rd1], 1;") == "racecheck");
   CHECK(blocks("red.global.add.u32 [%rd1], 1;") == "");
-  // The one who comes last reads what all have written.
+  // The last block reads the values of all.
   const std::string last = "st.global.u32 [%rd2+8], %r1; FENCE atom.global.add.u32 %r2, [%rd1], 1;\n"
                            "setp.eq.u32 %p1, %r2, 1; @%p1 ld.global.u32 %r3, [%rd1+8];";
   const auto with = [&](const char* fence) {

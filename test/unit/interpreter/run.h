@@ -52,8 +52,8 @@ inline Ran runModule(const std::string& items, unsigned threads = 1, std::size_t
   return ran;
 }
 
-/// Runs statements that leave a result in %r0 (and %r1): each thread stores %r0 to its word. There are registers
-/// %r0-15, %rd0-7, %h0-7 (16 bits), %f0-7, %d0-7, %p0-3; %r15 is %tid.x, %rd7 the address of the thread's word.
+/// Runs statements with a result in %r0 (and %r1): each thread stores %r0 to its word. The registers are %r0-15,
+/// %rd0-7, %h0-7 (16 bits), %f0-7, %d0-7, %p0-3; %r15 is %tid.x, %rd7 the address of the thread's word.
 inline Ran runBody(const std::string& body, unsigned threads = 1, const launch::RunOptions& options = {},
                    const std::string& target = "sm_90a") {
   return runModule(".entry k(.param .u64 out) {\n.reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .b16 %h<8>; .reg .f32 %f<8>; "

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-// Words that ptxas emits for sm_100 and sm_120, and what nvdisasm prints for them there.
+// Words that ptxas emits for sm_100 and sm_120, and nvdisasm's text for them.
 
 using namespace orias;
 using namespace orias::isa;
@@ -31,7 +31,7 @@ TEST_CASE("from sm_100 on uniform registers have 8 bits, and all ones are URZ") 
   CHECK(textOn("sm_90", 0x00000000000d7805, 0x000fca0000008a00) == "CS2R.32 R13, SR138");
   // On sm_90 63 is URZ.
   CHECK(textOn("sm_90", 0x0000003f04047290, 0x000fe2000fffe03f) == "UIADD3 UR4, UR4, URZ, URZ");
-  // A register that its field cannot hold is no URZ.
+  // A register that does not fit into its field is not encoded as URZ.
   Inst inst = makeInst(Op::UMOV);
   inst.operands = {Operand::physical(File::UR, 63), Operand::zero(File::UR)};
   inst.operandCount = 2;
@@ -46,7 +46,7 @@ TEST_CASE("from sm_100 on LDCU loads constants into uniform registers") {
     CHECK(textOn(chip, 0x00007200ff0c77ac, 0x000e220008000c00) == "LDCU.128 UR12, c[0x0][0x390]");
   }
   CHECK(textOn("sm_90", 0x00006b00ff0477ac, 0x000e6e0008000a00).empty());
-  // ULDC is gone.
+  // ULDC no longer exists.
   CHECK(textOn("sm_90", 0x0000820000047ab9, 0x000fe20000000a00) == "ULDC.64 UR4, c[0x0][0x208]");
   CHECK(textOn("sm_100", 0x0000820000047ab9, 0x000fe20000000a00).empty());
 }
@@ -426,7 +426,7 @@ TEST_CASE("numbers of 33 bits are read from text") {
   CHECK_FALSE(parse("SEL.64 R6, R6, -0x100000001, P0"));
 }
 
-// Words that other chips have, too.
+// Words that other chips also have.
 TEST_CASE("addresses in a uniform register alone, and what sm_110 and sm_120 share with older chips") {
   CHECK(textOn("sm_120", 0x000000050004763e, 0x102fe40002001610) == "F2FP.BF16.E4M3.UNPACK_B R4, R5, R16.reuse.H0");
   CHECK(textOn("sm_110", 0x00000005020b7214, 0x004fca00000e0206) == "VABSDIFF R11, R2, R5, R6");

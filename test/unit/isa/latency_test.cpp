@@ -63,7 +63,7 @@ TEST_CASE("mistakes in a latency file are found") {
   broken("*:Guard", "*:Gard");
 }
 
-// The facts that the schedule stands on, one by one.
+// The latencies that schedules depend on.
 TEST_CASE("sm_90: distances between arithmetic instructions") {
   const Target& sm90 = *Target::find("sm_90");
   const Access alu{LatencyClass::Alu}, fma{LatencyClass::Fma}, imad{LatencyClass::Imad}, fp64{LatencyClass::Fp64};
@@ -114,7 +114,7 @@ TEST_CASE("every chip has figures for every class") {
 }
 
 TEST_CASE("the converting unit and LDC read their registers late") {
-  // Observed on an H100: with the register overwritten in the next cycles, the results are wrong. ptxas sets read
+  // Observed on an H100: if the register is overwritten in the next cycles, the results are wrong. ptxas sets read
   // scoreboards.
   for (const char* name :
        {"MUFU", "F2I", "F2I_64", "F2F_64", "I2F", "I2F_64", "FRND", "POPC", "FLO", "BREV", "FCHK", "LDC"}) {
@@ -130,7 +130,7 @@ TEST_CASE("whatever waits in a queue reads its registers late") {
   for (const InstrDesc& row : allInstrs()) {
     CAPTURE(row.name);
     if (row.isPseudo() || !Target::find("sm_90a")->isScoreboarded(row.latencyClass)) continue;
-    if (row.op == Op::LDTM || row.op == Op::LDTM_STAT) continue; // what it keeps is not read at all
+    if (row.op == Op::LDTM || row.op == Op::LDTM_STAT) continue; // its kept registers are not read
     for (const SlotDesc& slot : row.slotList()) {
       CAPTURE(slot.name);
       if (slot.role == Role::Use && slot.file == File::R && (slot.accepts & kAcceptsReg) != 0) {
@@ -180,7 +180,7 @@ TEST_CASE("latencies from sm_100 on") {
   CHECK_FALSE(sm100.isScoreboarded(LatencyClass::Fp64));
   CHECK(sm103.isScoreboarded(LatencyClass::Fp64));
   const std::array<std::uint8_t, kMaxMods> none{};
-  for (const Op product : {Op::IMMA_16816, Op::IMMA_16832, Op::IMMA_SP_16832}) { // that of 16816 was of fixed latency
+  for (const Op product : {Op::IMMA_16816, Op::IMMA_16832, Op::IMMA_SP_16832}) { // 16816 had a fixed latency
     CHECK(sm103.isScoreboarded(latencyClassOf(product, none)));
     CHECK_FALSE(sm100.isScoreboarded(latencyClassOf(product, none)));
   }

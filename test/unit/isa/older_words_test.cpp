@@ -5,7 +5,7 @@
 
 #include <string>
 
-// Words that ptxas emits for sm_80, and what nvdisasm prints for them there (descriptors it leaves out).
+// Words that ptxas emits for sm_80, and nvdisasm's text for them (without descriptors).
 
 using namespace orias;
 using namespace orias::isa;
@@ -54,7 +54,7 @@ TEST_CASE("words of sm_80: a mask of all lanes is WARPSYNC.ALL; what sm_90 canno
   CHECK(old(0x0000000700007348, 0x000fe80003800000) == "WARPSYNC R7");
   CHECK(old(0x0000000c00007348, 0x000fea0003c00000) == "WARPSYNC.EXCLUSIVE R12");
   CHECK(old(0x0000000007007348, 0x000fe80003800000).empty());
-  CHECK(old(0x00000000000a734e, 0x002fe20000000000) == "LEPC R10, 0x100"); // its own place
+  CHECK(old(0x00000000000a734e, 0x002fe20000000000) == "LEPC R10, 0x100"); // its own address
 }
 
 TEST_CASE("words of sm_80: MUFU of half precision") {
@@ -88,7 +88,7 @@ TEST_CASE("what sm_75 says becomes the same word again") {
                         {0xfffffffc00fc7947, 0x000fc0000383ffff}};
   for (const Word& word : words) {
     const auto inst = decodeFor(target, word);
-    if (word.lo == 0xfffffffc00fc7947) { // sm_90 has the distance of BRA elsewhere
+    if (word.lo == 0xfffffffc00fc7947) { // on sm_90 the distance of BRA has other bits
       CHECK_FALSE(inst);
       continue;
     }
@@ -176,7 +176,7 @@ TEST_CASE("operands of a texture in two halves are cut in the middle, not behind
   CHECK(widths(Op::TEX_C, {{Mod::Geometry, 1}, {Mod::Sub, kLevel}, {Mod::Scattered, 1}}) == std::pair(2u, 1u));
   CHECK(widths(Op::TLD4_C, {{Mod::Geometry, 1}, {Mod::Scattered, 1}}) == std::pair(1u, 1u));
   CHECK(widths(Op::TXD_B, {{Mod::Geometry, 5}}) == std::pair(4u, 4u));
-  // Offsets stand in the layer's word, which is there for them alone, too.
+  // Offsets are in the layer's word, which is also present without a layer.
   CHECK(widths(Op::TXD_B, {{Mod::Geometry, 5}, {Mod::Sub2, 1}}) == std::pair(4u, 4u));
   CHECK(widths(Op::TXD_C, {{Mod::Geometry, 1}, {Mod::Sub2, 1}}) == std::pair(3u, 4u));
 }

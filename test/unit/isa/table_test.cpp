@@ -35,7 +35,7 @@ void checkOverlaps(WordFormat format) {
   CAPTURE(static_cast<int>(format));
   for (const InstrDesc& row : allInstrs()) {
     const InstrDesc& d = desc(row.op, format);
-    // Of textures the words from sm_100 on are not in the table.
+    // The table does not contain the texture words from sm_100 on.
     if (format >= WordFormat::Sm100 && d.pipe == Pipe::Tex) continue;
     for (const Form& f : d.formList()) {
       CAPTURE(d.name);
@@ -51,7 +51,7 @@ void checkOverlaps(WordFormat format) {
       for (unsigned i = 0; i < d.slotCount; ++i) {
         const FieldEnc& e = d.field(f, i);
         if (e.kind == Enc::None) continue;
-        // What a load of tensor memory keeps is in the registers of its result.
+        // The kept values of a tensor memory load are in the registers of its result.
         if ((row.op == Op::LDTM || row.op == Op::LDTM_STAT) && d.slots[i].name == "Rc") continue;
         own(e.pos, e.width);
         own(e.pos2, e.width2);
@@ -68,7 +68,7 @@ void checkOverlaps(WordFormat format) {
         CAPTURE(b);
         CHECK(owner[b] <= 1);
         const std::uint64_t set = b < 64 ? f.value.lo >> b : f.value.hi >> (b - 64);
-        // The opcode is set, too.
+        // The opcode is also set.
         if (b >= 12 && (set & 1) != 0) CHECK(owner[b] == 0);
       }
     }

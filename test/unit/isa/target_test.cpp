@@ -69,7 +69,7 @@ TEST_CASE("registersForWarps is the inverse of the register limit") {
   CHECK(Target::find("sm_90")->registersForWarps(65) == 0);
 }
 
-// The literature's table of what a chip has of the uniform datapath, and the table of instructions.
+// The literature's table of uniform datapath features, and the instruction table.
 TEST_CASE("the uniform datapath, chip by chip") {
   using Load = UniformFeatures::LoadConstant;
   const auto of = [](const char* chip) { return uniformFeatures(*Target::find(chip)); };
@@ -102,7 +102,7 @@ TEST_CASE("a chip that no row describes is none, whatever its number") {
     CHECK_FALSE(Target::parse(unknown));
 }
 
-// What the phases ask for, where generations meet.
+// Capabilities that phases use and that differ between generations.
 TEST_CASE("capabilities are those of the chip's row") {
   const auto has = [](const char* chip, Capability capability) { return Target::find(chip)->has(capability); };
   CHECK(has("sm_90a", Capability::Clusters));
@@ -115,7 +115,7 @@ TEST_CASE("capabilities are those of the chip's row") {
   CHECK(Target::find("sm_80")->globalDescriptorOffset() == 0x118);
 }
 
-// ptxas makes the same code for both (observed), and the flags say which it is for.
+// ptxas generates the same code for both (observed); only the flags differ.
 TEST_CASE("sm_88 is sm_86 under another number") {
   const Chip &newer = Target::find("sm_88")->chip(), &older = Target::find("sm_86")->chip();
   CHECK(newer.capabilities.bits == older.capabilities.bits);

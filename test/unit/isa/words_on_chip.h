@@ -8,8 +8,8 @@
 
 namespace orias::isa {
 
-/// The instruction that the encoding is on the chip, none where the chip has no such encoding. Checks that encoding it
-/// again gives the same bits.
+/// The instruction of an encoding on the chip; nullopt if the chip has no such encoding. Checks that it encodes to the
+/// same bits.
 inline std::optional<Inst> decodedOn(const Target& target, std::uint64_t lo, std::uint64_t hi) {
   const auto inst = decodeFor(target, Word{lo, hi});
   if (!inst) return std::nullopt;

@@ -19,7 +19,7 @@ Words letters(const std::string& text) {
   return words;
 }
 
-/// How many lines have one side only; fails if a line is out of order, or stands for different elements.
+/// The number of lines with only one side. Fails if a line is out of order, or pairs different elements.
 std::size_t differences(const Words& left, const Words& right, const std::vector<AlignedPair>& pairs) {
   std::size_t l = 0, r = 0, differ = 0;
   for (const auto& [a, b] : pairs) {
@@ -34,7 +34,7 @@ std::size_t differences(const Words& left, const Words& right, const std::vector
   return differ;
 }
 
-/// The length of the longest common subsequence, by its definition.
+/// The length of the longest common subsequence, computed by definition.
 std::size_t longestCommon(const Words& left, const Words& right) {
   std::vector<std::vector<std::size_t>> best(left.size() + 1, std::vector<std::size_t>(right.size() + 1, 0));
   for (std::size_t i = 1; i <= left.size(); ++i)

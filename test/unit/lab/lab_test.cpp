@@ -42,7 +42,7 @@ constexpr const char* kPtx = R"(.version 8.0
 constexpr const char* kLaunch = R"({"file": "add.ptx", "kernel": "add", "grid": 1, "block": 1,
   "buffers": [{"name": "x", "type": "u32", "count": 1, "init": "7"}], "arguments": [{"buffer": "x"}]})";
 
-/// A folder with one kernel and its launch, which goes with the test.
+/// A temporary folder with one kernel and its launch.
 class Folder {
  public:
   Folder() : path_(fs::temp_directory_path() / fmt::format("orias-lab-test-{}", ::getpid())) {
@@ -164,7 +164,7 @@ TEST_CASE("a job is measured, and a cubin that computes something else is found 
   REQUIRE(right.functions.size() == 1);
   CHECK(right.functions[0].registers > 2);
   CHECK(right.functions[0].codeBytes == right.functions[0].instructions * 16);
-  // Equal code has equal hashes, whatever the options were.
+  // Equal code has equal hashes, regardless of the options.
   Job same = job, serial = job;
   same.knobs = {"LoopUnrollMinGain=20"};
   serial.knobs = {"SchedSerial=1"};
@@ -353,7 +353,7 @@ TEST_CASE("tuning searches knobs and options, and runs each code once") {
   options.options = {"O1"};
   CHECK_THROWS_AS(tune(options, store), Error);
   options.options.clear();
-  options.knobs = {"DumpRemat"}; // debugging knobs only by name
+  options.knobs = {"DumpRemat"}; // debugging knobs must be listed by name
   CHECK_NOTHROW(tune(options, store));
 }
 

@@ -118,7 +118,7 @@ TEST_CASE("expectations and comparisons name the first element that differs") {
   CHECK(wrong[0].wanted == "0");
 
   put(device, 1, 1, 0.0f);
-  put(device, 0, 3, 99u); // behind what is expected
+  put(device, 0, 3, 99u); // after the expected elements
   CHECK(checkExpected(device).empty());
   put(device, 0, 1, 5u);
   put(device, 0, 2, 6u);
@@ -158,7 +158,7 @@ TEST_CASE("an address in the initial value may be another one in each engine, un
   }
   const auto bytesOfTable = [](Device& device) { return device.global.at(device.global.find("table")->address, 16); };
   CHECK(compare(one, two).empty());
-  bytesOfTable(one)[0] = std::byte{1}; // in front of the address
+  bytesOfTable(one)[0] = std::byte{1}; // before the address
   CHECK(compare(one, two).size() == 1);
   bytesOfTable(two)[0] = std::byte{1};
   CHECK(compare(one, two).empty());

@@ -9,7 +9,7 @@ using namespace orias::launch;
 
 namespace {
 
-/// Texts and arguments at addresses of their own choice.
+/// Strings and arguments at chosen addresses.
 struct World {
   Memory global{0x1000};
   std::string printed;

@@ -2,13 +2,13 @@
 
 #include <doctest/doctest.h>
 
-// Layouts of matrices in shared memory, element by element where they turn.
+// Layouts of matrices in shared memory, checked at the elements where the address pattern changes.
 
 using orias::launch::MatrixDescriptor;
 
 namespace {
 
-/// From address 0x1000, with distances in units of 16 bytes.
+/// A descriptor for address 0x1000, with strides in units of 16 bytes.
 MatrixDescriptor described(std::uint64_t leading, std::uint64_t stride, std::uint64_t swizzle) {
   return MatrixDescriptor(0x100 | leading << 16 | stride << 32 | swizzle << 62);
 }
@@ -34,7 +34,7 @@ TEST_CASE("patterns of 128, 64 and 32 bytes mix the numbers of rows into those o
   CHECK(described(1, 64, 1).address(8, 0, 16, false) == 0x1000 + 64 * 16);
   CHECK(described(1, 32, 2).address(3, 8, 16, false) == 0x1000 + 3 * 64 + 0);
   CHECK(described(1, 16, 3).address(4, 0, 16, false) == 0x1000 + 4 * 32 + 16);
-  // Across: eight rows along k, 64 columns in a row of the pattern.
+  // Transposed: eight rows along k, 64 columns in a row of the pattern.
   CHECK(described(192, 64, 1).address(63, 0, 16, true) == 0x1000 + 7 * 16 + 14);
   CHECK(described(192, 64, 1).address(64, 0, 16, true) == 0x1000 + 192 * 16);
   CHECK(described(192, 64, 1).address(8, 9, 16, true) == 0x1000 + 64 * 16 + 128);

@@ -21,7 +21,7 @@ std::string text(const Buffer& buffer) {
   return elementsText(buffer.type, buffer.initial, buffer.elements);
 }
 
-/// A launch whose only buffer `b` has this description behind its name.
+/// A launch whose only buffer `b` has this description after its name.
 Launch withBuffer(const std::string& rest) {
   return parseLaunch(R"({"kernel": "k", "grid": 1, "block": 1, "buffers": [{"name": "b", )" + rest + "}]}", ".");
 }
@@ -43,7 +43,7 @@ std::string bufferError(const std::string& rest) {
   return errorOf(R"({"kernel": "k", "grid": 1, "block": 1, "buffers": [{"name": "b", )" + rest + "}]}");
 }
 
-/// The launch's arguments, as one would write them.
+/// A launch with these arguments.
 Launch withArguments(const std::string& arguments) {
   return parseLaunch(R"({"kernel": "k", "grid": 1, "block": 1, "buffers": [{"name": "b", "type": "u32", "count": 4}],
                          "arguments": [)" +
@@ -107,7 +107,7 @@ TEST_CASE("generators fill buffers") {
 }
 
 TEST_CASE("random contents are the same everywhere and stay in their range") {
-  // Fixed: a change would change what every launch file means.
+  // Fixed: a change would change the meaning of every launch file.
   CHECK(generated(R"("type": "u32", "count": 4, "init": {"generator": "bits", "seed": 1})") ==
         "2298633409 1703865447 4214379870 3997354251");
   const Launch small =
@@ -323,7 +323,7 @@ TEST_CASE("the launch files of the examples can be read, and say what to expect"
     const auto expects = [](const Buffer& buffer) { return buffer.expected.has_value(); };
     CHECK(std::any_of(launch.buffers.begin(), launch.buffers.end(), expects));
   }
-  // 0 + 1 + ... + 12 is 78: 384 times, and 0 7 1 8 2 9 3 10 behind them.
+  // 0 + 1 + ... + 12 is 78: 384 times, followed by 0 7 1 8 2 9 3 10.
   const Launch sum = readLaunchFile(ORIAS_SOURCE_DIR "/examples/reduction.json");
   CHECK(elementsText(ElementType::F32, sum.buffers[1].expected->bytes, 1) == "29992");
 }

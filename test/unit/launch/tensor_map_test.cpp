@@ -57,9 +57,9 @@ TEST_CASE("fields of a map lie where ptxas' code for tensormap.replace writes th
   std::uint32_t kind = 0;
   std::memcpy(&kind, bytes.data() + 8, 4);
   CHECK(kind == (2u << 4 | 6u << 7));
-  CHECK(bytes[0x20] == std::byte{9});  // size, less one
+  CHECK(bytes[0x20] == std::byte{9});  // size minus one
   CHECK(bytes[0x0c] == std::byte{3});  // stride, in units of 16
-  CHECK(bytes[0x37] == std::byte{16}); // box, less one
+  CHECK(bytes[0x37] == std::byte{16}); // box minus one
 }
 
 TEST_CASE("the elements of a box, inside and outside of the tensor") {
@@ -69,7 +69,7 @@ TEST_CASE("the elements of a box, inside and outside of the tensor") {
   CHECK_FALSE(elements[0].global); // above the first row
   CHECK(elements[4].global == 0x1000 + 8 * 4);
   CHECK(elements[5].global == 0x1000 + 9 * 4);
-  CHECK_FALSE(elements[6].global); // behind the row's end
+  CHECK_FALSE(elements[6].global); // after the row's end
   CHECK(elements[8].global == 0x1000 + 48 + 8 * 4);
   CHECK(elements[8].shared == 0x80 + 8 * 4);
 }
@@ -126,7 +126,7 @@ TEST_CASE("pixels along the width stay in their row, and go on in the next image
   REQUIRE(elements.size() == 4);
   const auto pixel = [](unsigned w, unsigned image) { return 5u + 64 * w + 320 * 2 + 960 * image; };
   CHECK(elements[0].global == pixel(1, 0)); // 0, moved by 1
-  CHECK(elements[1].global == pixel(3, 0)); // 2, and 4 is behind the box
+  CHECK(elements[1].global == pixel(3, 0)); // 2, and 4 is outside the box
   CHECK(elements[2].global == pixel(0, 1)); // -1 of the next image, in the same row
   CHECK(elements[3].global == pixel(2, 1));
   CHECK(elements[3].shared == 3);

@@ -57,7 +57,7 @@ TEST_CASE("tensor memory: columns are handed out aligned, and reached by their o
 TEST_CASE("tensor memory: 64 rows of a product stand in half of each warp's lanes") {
   TensorMemory memory;
   REQUIRE(memory.allocate(1));
-  // Bytes, rows of 32 in units of 16: A is 64 x 32, B 8 columns. All of a row of A is its number.
+  // Bytes, rows of 32 in units of 16: A is 64 x 32, B has 8 columns. Each element of A is its row number.
   std::vector<std::byte> shared(8192);
   const auto at = [](unsigned first, unsigned row, unsigned k) {
     return first + row / 8 * 256 + k / 16 * 128 + row % 8 * 16 + k % 16;
@@ -127,7 +127,7 @@ TEST_CASE("tensor memory: what the PTX manual leaves open is refused with what i
 TEST_CASE("tensor memory: columns that a mask names count as zeros, and a shift leaves columns out") {
   TensorMemory memory;
   REQUIRE(memory.allocate(1));
-  // Bytes: A is ones, column j of B is j + 1 where k is 0.
+  // Bytes: A is ones, column j of B is j + 1 if k is 0.
   std::vector<std::byte> shared(16384);
   for (unsigned i = 0; i < 4096; ++i)
     shared[i] = std::byte{1};
@@ -144,7 +144,7 @@ TEST_CASE("tensor memory: columns that a mask names count as zeros, and a shift 
   p.a = kStrides;
   p.b = kStrides | 4096 >> 4;
   constexpr std::uint64_t kOn = std::uint64_t{1} << 39, kSpans = std::uint64_t{2} << 40 | std::uint64_t{3} << 48;
-  /// Row 0 of D for m x 32 columns: where its column is, what is there.
+  /// Row 0 of D for m x 32 columns.
   const auto columnsOf = [&](unsigned m, std::uint64_t mask) {
     p.shape = 2u << 4 | 4u << 17 | m / 16 << 24;
     p.zeroColumns = mask;
@@ -172,10 +172,10 @@ TEST_CASE("tensor memory: columns that a mask names count as zeros, and a shift 
   CHECK(startsWith({fourth.begin() + 24, fourth.end()}, {27, 28, 29, 0, 0, 0, 33, 34}));
 
   p.zeroColumns = std::uint64_t{17} << 56;
-  CHECK(multiply(p, std::span(&side, 1))->kind == "tcgen05"); // 16 is the most for 32 rows
+  CHECK(multiply(p, std::span(&side, 1))->kind == "tcgen05"); // the maximum for 32 rows is 16
   p.zeroColumns = kOn | kSpans | 4;
   CHECK(multiply(p, std::span(&side, 1))->kind == "unsupported");
-  p.isWeightStationary = false; // others have no such operand
+  p.isWeightStationary = false; // other products have no such operand
   p.shape = 2u << 4 | 4u << 17 | 8u << 24;
   CHECK_FALSE(multiply(p, std::span(&side, 1)));
 }

@@ -9,14 +9,14 @@
 #include <string>
 #include <utility>
 
-// Textures of launch files, and what is read from them.
+// Textures of launch files, and the values of reads.
 
 using namespace orias;
 using namespace orias::launch;
 
 namespace {
 
-/// Four texels 0, 10, 20, 30 in a line, or two by two.
+/// A texture with four texels 0, 10, 20, 30 in a line, or two by two.
 Launch launchWith(const std::string& texture, const std::string& type = "f32") {
   return parseLaunch(R"({"kernel": "k", "grid": 1, "block": 1, "buffers": [{"name": "b", "type": ")" + type +
                          R"(", "init": [0, 10, 20, 30]}], "textures": [{"name": "t", "buffer": "b", )" + texture +
@@ -100,7 +100,7 @@ TEST_CASE("a direction finds its face of a cube, seen from inside") {
   const auto at = [&](float x, float y, float z) {
     return firstOf(device.texels(1)->sample({{x, y, z}, 0, {}, 0, {}}));
   };
-  // Faces of four texels: x, -x, y, -y, z, -z. Down is -y, but on the faces of y.
+  // Faces of four texels: x, -x, y, -y, z, -z. Down is -y, except on the faces of y.
   CHECK(at(2, 1, 1) == 0);
   CHECK(at(2, 1, -1) == 1);
   CHECK(at(2, -1, -1) == 3);
@@ -109,7 +109,7 @@ TEST_CASE("a direction finds its face of a cube, seen from inside") {
   CHECK(at(-1, -2, 1) == 12);
   CHECK(at(1, -1, 2) == 19);
   CHECK(at(1, 1, -2) == 20);
-  CHECK(at(1, 1, 1) == 17); // as good as z
+  CHECK(at(1, 1, 1) == 17); // equal to z
 }
 
 TEST_CASE("levels of detail follow each other, and the nearest is read") {
@@ -135,7 +135,7 @@ TEST_CASE("the level of detail of a cube is that of the way on the face") {
   const Device device(launch);
   const auto texels = device.texels(1);
   const float none[] = {0, 0, 0};
-  // The face of x goes from -1 to 1 at the distance 1: half its side is two texels.
+  // The face of x extends from -1 to 1 at the distance 1: half its side is two texels.
   const float across[] = {0, 0, 1}, longer[] = {0, 2, 0}, outwards[] = {3, 0, 0};
   CHECK(texels->levelFor({1, 0, 0}, across, none) == 1);
   CHECK(texels->levelFor({1, 0, 0}, across, longer) == 2);
@@ -169,7 +169,7 @@ TEST_CASE("the driver's tables have an entry for each handle") {
     return value;
   };
   CHECK(word(device.textureTableAddress, 0x0c) == 4);      // clamp_to_border
-  CHECK(word(device.textureTableAddress, 0x1c) == 1);      // coordinates are normalised
+  CHECK(word(device.textureTableAddress, 0x1c) == 1);      // coordinates are normalized
   CHECK(word(device.textureTableAddress, 0x24) == 0x10b2); // RG
   CHECK(word(device.textureTableAddress, 0x28) == 3);      // layers
   CHECK(word(device.surfaceTableAddress, 0x1c) == 3);
@@ -189,7 +189,7 @@ TEST_CASE("samples lie side by side; a value is compared before texels are filte
     return firstOf(lineDevice.texels(1)->sample({{1.75f, 0, 0}, 0, {}, 0, value}));
   };
   CHECK(compared(0.5f) == 1);
-  CHECK(compared(1) == 0.25f); // of 1 and 2 only 2 is more
+  CHECK(compared(1) == 0.25f); // only 2 of 1 and 2 is greater
   CHECK(compared(2) == 0);
 }
 

@@ -8,14 +8,14 @@ TEST_CASE("copies that pass no register") {
   CHECK(inOrder(lowered("cp.async.cg.shared.global.L2::128B [%r1+16], [%rd1], 16; cp.async.commit_group;"
                         "cp.async.wait_group 1;"),
                 {"LDGSTS.E.BYPASS.LTC128B.128", "LDGDEPBAR", "DEPBAR.LE 0, 1"}));
-  // A part: the address says what is missing.
+  // A partial copy: the address encodes the missing bytes.
   CHECK(inOrder(lowered("cp.async.ca.shared.global [%r1], [%rd1], 8, %r2; cp.async.wait_all;"),
                 {"ISETP.NE", "LDGSTS.E.64.ZFILL", "LDGDEPBAR", "DEPBAR.LE 0, 0"}));
   CHECK(inOrder(lowered("cp.async.ca.shared.global [%r1], [%rd1], 4, 0;"), {"LDGSTS.E", "!PT"}));
 }
 
 TEST_CASE("barriers in shared memory") {
-  // The word counts by complements: 2^20 - 3, shifted by 1 and by 11.
+  // The word contains complements of the counts: 2^20 - 3, shifted by 1 and by 11.
   CHECK(inOrder(lowered("mbarrier.init.shared.b64 [sm], 3;"),
                 {"UMOV", "0x1ffffa", "UMOV", "0x7fffe800", "SYNCS.EXCH.64 URZ"}));
   CHECK(inOrder(lowered("mbarrier.arrive.shared.b64 %rd1, [%r1+8];"), {"SYNCS.ARRIVE.TRANS64.A1T0 %", "+8], RZ"}));
@@ -42,7 +42,7 @@ TEST_CASE("what one thread at most initialises needs neither a branch nor a loop
   CHECK(isBranchFree(first, "@%p2", ".reqntid 128"));
   CHECK(isBranchFree(first, "@%p2", ".reqntid 64, 2, 1"));
   CHECK(isBranchFree("mov.u32 %r2, %tid.x; setp.ne.u32 %p2, %r2, 5;", "@!%p2", ".reqntid 128"));
-  // Threads of a warp may share %tid.x; a row of them; others than the one; another register; it changes.
+  // Threads of a warp may share %tid.x; a range of threads; all threads but one; another register; a changed register.
   CHECK_FALSE(isBranchFree(first, "@%p2"));
   CHECK_FALSE(isBranchFree(first, "@%p2", ".maxntid 128"));
   CHECK_FALSE(isBranchFree(first, "@%p2", ".reqntid 16, 8, 1"));
@@ -54,7 +54,7 @@ TEST_CASE("what one thread at most initialises needs neither a branch nor a loop
 }
 
 TEST_CASE("the barrier that hears of copies has its address in a uniform register") {
-  // Lanes may name different barriers: a loop over them.
+  // Lanes may use different barriers: a loop over them.
   const std::string several = lowered("cp.async.mbarrier.arrive.noinc.shared.b64 [%r1+8];");
   CHECK(inOrder(several, {"R2UR", "ARRIVES.LDGSTSBAR.64.ARVCNT [", "+8]", "BRA"}));
   const std::string one = lowered("cp.async.mbarrier.arrive.noinc.shared.b64 [sm];");
@@ -64,7 +64,7 @@ TEST_CASE("the barrier that hears of copies has its address in a uniform registe
 
 TEST_CASE("before sm_90 barriers in shared memory are words that count up") {
   const auto on80 = [](std::string_view statements) { return lowered(statements, {}, "sm_80"); };
-  // 2^30 and 2^31 less the count.
+  // 2^30 and 2^31 minus the count.
   CHECK(inOrder(on80("mbarrier.init.shared.b64 [sm], 3;"), {"0x3ffffffd", "0x7ffffffd", "STS.64 ["}));
   CHECK(inOrder(on80("mbarrier.arrive.shared.b64 %rd1, [%r1+8];"), {"MEMBAR.ALL.CTA", "ATOMS.ARRIVE.64 %", "+8]"}));
   CHECK(inOrder(on80("mbarrier.arrive_drop.shared.b64 %rd1, [%r1];"), {"ATOMS.ADD RZ", "ATOMS.ARRIVE.64 %"}));
@@ -74,7 +74,7 @@ TEST_CASE("before sm_90 barriers in shared memory are words that count up") {
   CHECK(inOrder(on80("cp.async.mbarrier.arrive.shared.b64 [%r1];"),
                 {"ATOMS.ADD RZ", "+4]", "R2UR", "ARRIVES.LDGSTSBAR.64 ["}));
   CHECK(on80("cp.async.mbarrier.arrive.noinc.shared.b64 [sm];").find("ATOMS") == std::string::npos);
-  // A count needs what came with sm_90, or the promise.
+  // A count requires sm_90 features, or a guarantee.
   CHECK(on80("mbarrier.arrive.shared.b64 %rd1, [%r1], 2;").find("sm_90") != std::string::npos);
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("arrivals that do not end the phase count the lanes of the warp in fro
 }
 
 TEST_CASE("values that must be uniform are taken lane by lane where they differ") {
-  // The handle of a texture: a parameter of the kernel is one, what was loaded is not.
+  // A kernel parameter is a texture handle, a loaded value is not.
   CHECK(inOrder(lowered("ld.param.u64 %rd1, [a]; tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f5,%f6}];"),
                 {"ULDC", "c[0x0][0x210]", "TEX<"}));
   const std::string loop = lowered("ld.global.u64 %rd1, [%rd2];"
@@ -132,13 +132,13 @@ TEST_CASE("products of a warp group") {
 }
 
 TEST_CASE("copies of boxes of tensors") {
-  // The box: where it goes, the barrier, the coordinates; one lane after the other.
+  // The box: the destination, the barrier, the coordinates; one lane after the other.
   const std::string load = lowered(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2,%r3}], [%r4];",
       {}, "sm_90a");
   CAPTURE(load);
   CHECK(inOrder(load, {"ELECT", "R2UR", "R2UR", "R2UR", "R2UR", "UTMALDG<1> [%", "BRA"}));
-  // Offsets of images and the CTAs that get it share a word.
+  // Image offsets and the mask of receiving CTAs share a word.
   CHECK(inOrder(
       lowered("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster "
               "[%r1], [%rd1, {%r2,%r3,%r4,%r5}], [%r6], {%h1,%h2}, %h3;",
@@ -182,7 +182,7 @@ TEST_CASE("bulk copies between all spaces") {
 }
 
 TEST_CASE("the map of a tensor is written field by field") {
-  // Boxes count from 1, the fields from 0; the second one's byte begins a word.
+  // Box sizes start from 1, the fields from 0; the byte of the second one is at the start of a word.
   CHECK(inOrder(lowered("tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r1], 1, %r2;", {}, "sm_90a"),
                 {"IADD3", "LDS", "0x38", "LOP3", "0xff", "STS", "0x38"}));
   CHECK(inOrder(lowered("tensormap.replace.tile.elemtype.global.b1024.b32 [%rd1], 11;", {}, "sm_90a"),

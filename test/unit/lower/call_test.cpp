@@ -98,7 +98,7 @@ TEST_CASE("a recursive function stands there once, and keeps what it needs after
 }
 )");
   CAPTURE(text);
-  // n, the predicate and the place to go on at.
+  // n, the predicate and the return address.
   CHECK(
       inOrder(text, {"growsstack;", "LOP3", "R1",  "ISETP.EQ", "IADD3",    "-0x10", "STL",  "STL",      "SEL", "STL",
                      "BRA",         "LDL",  "LDL", "LDL",      "ISETP.NE", "IADD3", "0x10", "ISETP.EQ", "BRA", "STG"}));
@@ -130,7 +130,7 @@ TEST_CASE("a call through a pointer is a comparison for each function that it ma
 })",
                                    kFunctions);
   CAPTURE(text);
-  // Neither the one with other parameters nor the one whose address nobody takes.
+  // Neither the function with other parameters nor the one whose address is not taken.
   CHECK(inOrder(text, {"MOV %", "0x20", "ISETP.NE", "0x10", "MOV %", "1;", "ISETP.NE", "0x20", "MOV %", "2;", "BPT"}));
   CHECK(text.find(", 4;") == std::string::npos);
 }

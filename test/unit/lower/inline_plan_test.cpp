@@ -201,7 +201,7 @@ TEST_CASE("in an object calls are inlined unless another object may have the bod
   CHECK(!p.hasCode("own"));
   CHECK(p.plan.callsFunctions(p.id("k")));
   CHECK(p.plan.callsFunctions(p.id("alone")));
-  CHECK(p.messages(true).size() == 4);  // of `exported`, `taken`, and `own` twice
+  CHECK(p.messages(true).size() == 4);  // `exported`, `taken`, and `own` twice
   CHECK(p.messages(false).size() == 4); // the call in `recursive`, and those of `weak`, `aliased`, `recursive` in `k`
 }
 
@@ -238,7 +238,7 @@ TEST_CASE("each limit of inlining changes a decision") {
   CHECK(Planned(text, limits).isInlined("once"));
   limits.depth = 0;
   CHECK(!Planned(text, limits).isInlined("once"));
-  // `caller` is small where its calls cost nothing.
+  // `caller` is small if its calls have no cost.
   const std::string callers = function("large", additions(40)) + function("caller", "call large; call large;") +
                               kernel("k", "call caller; call caller;");
   limits = none;

@@ -12,7 +12,7 @@
 namespace orias::ptx {
 
 /// The Ori text of the statements, lowered in a kernel with a few registers and the performance directives `bounds`, or
-/// what was told about them.
+/// the diagnostics.
 inline std::string lowered(std::string_view statements, std::string_view items = {}, std::string_view target = "sm_90",
                            std::string_view bounds = {}, const LowerOptions& options = {}) {
   const std::string text =
@@ -32,7 +32,7 @@ inline std::string lowered(std::string_view statements, std::string_view items =
   return ori::print(*out, {.notes = false});
 }
 
-/// The parts stand in the text in this order.
+/// Whether the text contains the parts in this order.
 inline bool inOrder(std::string_view text, std::initializer_list<std::string_view> parts) {
   std::size_t at = 0;
   for (std::string_view part : parts) {

@@ -22,7 +22,7 @@ TEST_CASE("neighbours of 32 bits in a fragment are loaded and stored at once") {
   };
   CHECK(count(stored("row", ", %r9"), "STG.E.64 ") == 4);
   CHECK(count(stored("row", ", 20"), "STG.E.64 ") == 4);
-  // Columns: neighbours are a stride apart. An odd stride, which PTX does not allow, takes words.
+  // Columns: adjacent elements are a stride apart. An odd stride, which PTX does not allow, uses words.
   CHECK(count(stored("col", ", %r9"), "STG.E ") == 8);
   CHECK(count(stored("row", ", 21"), "STG.E ") == 8);
   CHECK(count(lowered("wmma.load.c.sync.aligned.row.m16n16k16.global.f32 " + registers + ", [%rd1], %r9;"),
@@ -86,7 +86,7 @@ TEST_CASE("products of halves and bytes") {
 }
 
 TEST_CASE("products of four bits and of one") {
-  // Signed ones are 16 times as large in the upper halves of bytes.
+  // Signed elements are 16 times as large in the upper halves of bytes.
   CHECK(inOrder(
       lowered("mma.sync.aligned.m16n8k64.row.col.s32.s4.u4.s32 {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, "
               "{%r7,%r8,%r9,%r10};"),
@@ -129,7 +129,7 @@ TEST_CASE("chips before sm_90 count bits that differ; sparse products of four bi
   const char* bytes = "mma.sp.sync.aligned.m16n8k64.row.col.f32.e4m3.e5m2.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, "
                       "{%r5,%r6,%r7,%r8}, {%f1,%f2,%f3,%f4}, %r9, 0;";
   CHECK(inOrder(lowered(bytes, {}, "sm_89"), {"QMMA.SP.16864.F32.E4M3.E5M2"}));
-  // Halves of it are products of halves, whose metadata is in other lanes.
+  // The product is split into two f16 products, whose metadata is in other lanes.
   CHECK(inOrder(lowered(bytes), {"SHFL.IDX", "PRMT", "SHFL.BFLY", "F2FP.F16.E4M3.UNPACK_B", "HMMA.SP.16832.F32",
                                  "HMMA.SP.16832.F32", "FADD"}));
 }

@@ -8,13 +8,13 @@
 #include <string>
 #include <string_view>
 
-// Bits, floating point and conversions: PTX in, the instructions of Ori out.
+// Bits, floating point and conversions: lowering from PTX to Ori.
 
 namespace orias::ptx {
 
 namespace {
 
-/// The Ori text of a kernel with this body, or what was reported.
+/// The Ori text of a kernel with this body, or the diagnostics.
 std::string lowered(std::string_view body, const LowerOptions& options = {}) {
   const std::string text =
       std::string(".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
@@ -87,7 +87,7 @@ TEST_CASE("conversions") {
   CHECK(contains(lowered("cvt.sat.s8.s32 %r1, %r2;"), "VIMNMX"));
   CHECK(contains(lowered("cvt.rz.relu.tf32.f32 %r1, %f1;"), "F2FP.RELU.TF32.F32.PACK_B.RZ"));
   CHECK(contains(lowered("cvt.rn.relu.f16x2.e4m3x2 %r1, %h1;"), "F2FP.RELU.F16.E4M3.UNPACK_B"));
-  // A truncation into a 16-bit register leaves the upper half as it is.
+  // A truncation to a 16-bit register does not change the upper half.
   CHECK_FALSE(contains(lowered("cvt.u16.u32 %h1, %r1;"), "PRMT"));
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("a conversion reads the low word of a wider register") {
     const std::string text = lowered(statement);
     CHECK_MESSAGE((contains(text, "%r0.0") || contains(text, "%r1.0")), statement << '\n' << text);
   }
-  // Of 64 bits both words are read.
+  // Both words of 64 bits are read.
   CHECK_FALSE(contains(lowered("cvt.rn.f64.s64 %fd1, %rd1;"), "%r1.0"));
 }
 

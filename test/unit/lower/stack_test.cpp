@@ -8,7 +8,7 @@ TEST_CASE("memory from the stack lies below the frame, and R1 stays where it is"
   const std::string text = lowered(".local .align 8 .b8 own[8];\nalloca.u64 %rd1, %rd2, 32;\nst.local.u32 [own], %r1;");
   CAPTURE(text);
   CHECK(text.find("growsstack") != std::string::npos);
-  // The register with the lowest address in use begins at R1, and takes the aligned difference.
+  // The register with the lowest address in use starts as R1, and is decreased by the aligned size.
   CHECK(inOrder(text, {"LOP3", "R1, -0x10", "IADD3", "-%r", "LOP3", "-0x20", "STL"}));
   CHECK(text.find("IADD3 R1") == std::string::npos);
 }
@@ -28,7 +28,7 @@ TEST_CASE("a function that is inlined gives its memory back, one that takes none
   };
   const std::string text = calling("takes");
   CAPTURE(text);
-  // The register that was copied in front of it is copied back behind it.
+  // The register that is copied before it is copied back after it.
   const std::size_t first = text.find("COPY"), last = text.rfind("COPY");
   CHECK(first != last);
   CHECK(inOrder(text, {"LOP3", "COPY", "IADD3", "STL", "COPY", "EXIT"}));

@@ -10,7 +10,7 @@ TEST_CASE("barriers take numbers and counts as immediates or registers") {
   CAPTURE(text);
   CHECK(inOrder(text, {"WARPSYNC.ALL", "BAR_SYNC<1> 0;", "BAR_SYNC<1> 1, 0x40;", "BAR_SYNC<1> %r0;",
                        "BAR_SYNC<1> 2, %r1;", "SHF.L.U32", "LOP3.LUT", "BAR_SYNC_R<1> %", "BAR_ARV<> 5, 0x40;"}));
-  // The warp is whole after the first one.
+  // The warp is converged after the first one.
   CHECK(text.find("WARPSYNC.ALL") == text.rfind("WARPSYNC.ALL"));
 }
 

@@ -23,8 +23,7 @@ TEST_CASE("tensor memory: loads and stores have a uniform address and an offset"
 TEST_CASE("tensor memory: each half of the threads has its own load of 16x32bx2") {
   const std::string text = on100("tcgen05.ld.sync.aligned.16x32bx2.x1.b32 {%r1}, [%r3], 32;");
   CAPTURE(text);
-  CHECK(
-      inOrder(text, {"LDTM.16dp32bit_t0_t15 %", "LDTM.16dp32bit_t16_t31 %", "+0x20], %r"})); // what the first one left
+  CHECK(inOrder(text, {"LDTM.16dp32bit_t0_t15 %", "LDTM.16dp32bit_t16_t31 %", "+0x20], %r"})); // the first one's result
   CHECK(text.find("SEL") == std::string::npos);
 }
 
@@ -34,7 +33,7 @@ TEST_CASE("tensor memory: a load with a reduction") {
                 {"R2UR", "LDTM.STAT.x2.MIN.S32 %", "[%", "+8]"}));
   CHECK(inOrder(on103("tcgen05.ld.red.sync.aligned.32x32b.x2.u32.max {%r1, %r2}, {%r4}, [%r3];"),
                 {"LDTM.STAT.x2.MAX %"}));
-  // Each half of the threads has its own.
+  // Each half of the threads has its own instruction.
   CHECK(inOrder(on103("tcgen05.ld.red.sync.aligned.16x32bx2.x2.max.abs.NaN.f32 {%r1, %r2}, %f4, [%r3], 16;"),
                 {"LDTM.STAT.16dp32bit_t0_t15.x2.MAXABS.F32.NAN %", "LDTM.STAT.16dp32bit_t16_t31.x2.MAXABS.F32.NAN %",
                  "+0x10], %r", "SEL"}));
@@ -52,7 +51,7 @@ TEST_CASE("tensor memory: one thread after the other asks for a product") {
               {"UTCOMMA.2CTA.4X gdesc["}));
   CHECK(inOrder(on100("tcgen05.mma.ws.cta_group::1.kind::f16.collector::b2::use [%r1], %rd1, %rd2, %r2, %p1;"),
                 {"UTCHMMA.WS", "B_REUSE.B_KEEP"}));
-  // Of a pair of blocks there are eight words of lanes.
+  // For a pair of blocks there are eight words of lanes.
   CHECK(inOrder(on100("tcgen05.mma.cta_group::2.kind::f16 [%r1], %rd1, %rd2, %r2, {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, "
                       "%p1;"),
                 {"UTCHMMA.2CTA gdesc[", ":8"}));
@@ -103,12 +102,12 @@ TEST_CASE("what an elected thread asks for of the tensor unit needs no loop over
   CHECK(inOrder(
       on100("elect.sync _|%p2, -1; @%p2 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r5];"),
       {"ELECT", "VOTEU.ANY", "R2UR", "UTCBAR"}));
-  // All threads but one, a part of the warp, another predicate, perhaps another one, and one of two elections.
+  // All threads except one, a part of the warp, another predicate, a conditional one, and one of two elections.
   CHECK(hasLoop("elect.sync _|%p2, -1;", "@!%p2"));
   CHECK(hasLoop("elect.sync _|%p2, 0xffff;", "@%p2"));
   CHECK(hasLoop("elect.sync _|%p2, -1;", "@%p3"));
   CHECK(hasLoop("elect.sync _|%p2, -1; setp.eq.u32 %p2, %r1, %r2;", "@%p2"));
-  CHECK(hasLoop("elect.sync _|%p2, -1; L: and.pred %p3, %p4, %p2; M:", "@%p3")); // some may have come by L last time
+  CHECK(hasLoop("elect.sync _|%p2, -1; L: and.pred %p3, %p4, %p2; M:", "@%p3")); // some may have passed L before
   CHECK(hasLoop("elect.sync _|%p2, -1; @%p5 and.pred %p3, %p4, %p2;", "@%p3"));
   CHECK(hasLoop("mov.b32 %r4, 0xffff; elect.sync _|%p2, %r4;", "@%p2"));
   CHECK(hasLoop("elect.sync _|%p2, -1; or.pred %p3, %p4, %p2;", "@%p3"));
@@ -132,7 +131,7 @@ TEST_CASE("code that only an elected thread reaches needs no loop over threads")
   CHECK_FALSE(loops(elect + "@%p2 bra L; bra.uni M; L: ", "M: ret;"));
   CHECK_FALSE(loops(elect + "mov.u32 %r3, 0; @%p2 mov.u32 %r3, 1; setp.eq.s32 %p3, %r3, 0; @%p3 bra L; ", "L: ret;"));
   CHECK_FALSE(loops(elect + "@!%p2 bra L; M: ", "setp.eq.u32 %p4, %r4, 0; @%p4 bra M; L: ret;"));
-  // The other threads, and where they join.
+  // The other threads, and the point where they reconverge.
   CHECK(loops(elect + "@%p2 bra L; ", "L: ret;"));
   CHECK(loops(elect + "@!%p2 bra L; L: ", "ret;"));
   CHECK(loops(elect + "@!%p2 bra L; M: ", "bra.uni N; L: setp.eq.u32 %p4, %r4, 0; @%p4 bra M; N: ret;"));

@@ -4,7 +4,7 @@
 
 using namespace orias::ptx;
 
-// The last but one of the modifiers is the geometry: 0 a line, 1 a plane, 4 an array of lines.
+// The penultimate modifier is the geometry: 0 a line, 1 a plane, 4 an array of lines.
 TEST_CASE("a line is sampled as the first row of a plane, and fetched as a line") {
   const std::string sampled = lowered("tex.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f5}];");
   CAPTURE(sampled);
@@ -45,7 +45,7 @@ TEST_CASE("offsets of gathered texels have a byte each, others four bits") {
 TEST_CASE("of a texture that is filtered by gradients the layer stands behind the coordinates") {
   const std::string text = lowered("tex.grad.a1d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%r1,%f5}], {%f6}, {%f7};");
   CAPTURE(text);
-  // The layer is made smaller than 65536 in a register of its own.
+  // The layer is clamped below 65536 in a separate register.
   const std::size_t made = text.find("VIMNMX.U32 %r");
   REQUIRE(made != std::string::npos);
   const std::string layer = text.substr(made + 11, text.find(",", made) - made - 11);
@@ -58,7 +58,7 @@ TEST_CASE("the number of a sample stands behind the offsets") {
   CHECK(inOrder(text, {".0, 0x11", ".1, ", "TLD<"}));
 }
 
-// Modifiers: geometry, eviction, size, order (5: of the SM, 10: of the system), what is outside.
+// Modifiers: geometry, eviction, size, order (5: SM, 10: system), mode for accesses outside.
 TEST_CASE("cache operators of surfaces") {
   const auto load = [](const std::string& cache) {
     return lowered("suld.b.1d" + cache + ".b32.trap %r1, [%rd1, {%r2}];");
@@ -97,7 +97,7 @@ TEST_CASE("derivatives that TXD does not take are the driver's from sm_90 on, an
       "tex.grad.a2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%r1,%f5,%f6,%f6}], {%f7,%f8}, {%f5,%f6}, {1,-2}, %f1;", {},
       "sm_75");
   CAPTURE(all);
-  CHECK(inOrder(all, {"0xe1", "TEX_QUAD<1,1,1,5>"})); // the name and the offsets are in registers
+  CHECK(inOrder(all, {"0xe1", "TEX_QUAD<1,1,1,5>"})); // the handle and the offsets are in registers
   CHECK(inOrder(lowered("tex.grad.2d.v2.f16x2.f32 {%r1,%r2}|%p1, [%rd1, {%f5,%f6}], {%f7,%f8}, {%f5,%f6}, %f1;"),
                 {"__cuda_syscall_tex_grad_pred_2d_v4_f16_f32_depth_compare", "ISETP.NE"}));
 }

@@ -23,7 +23,7 @@ std::string after(const std::string& body) {
   return print(*checked.module, checked.module->functions.back());
 }
 
-/// No alloca is left.
+/// Whether no alloca remains.
 bool isHoisted(const std::string& body) {
   return after(body).find("alloca.") == std::string::npos;
 }
@@ -40,7 +40,7 @@ TEST_CASE("an alloca of a constant size is a variable of the frame") {
   // Not in the entry block, under a guard, between two labels.
   CHECK(isHoisted("setp.gt.u64 %p1, %a8, 3; @%p1 bra L; alloca.u64 %a1, 24; L: st.global.u32 [%a8], 1;"));
   CHECK(isHoisted("setp.gt.u64 %p1, %a8, 3; @%p1 alloca.u64 %a1, 24;"));
-  // A loop in front of it, and one behind it.
+  // A loop before it, and one after it.
   CHECK(isHoisted("A: setp.gt.u64 %p1, %a8, 3; @%p1 bra A; alloca.u64 %a1, 24; B: @%p1 bra B;"));
 }
 
@@ -58,12 +58,12 @@ TEST_CASE("what is taken after the stack went back lies where it lay before, if 
   const std::string taken = "stacksave.u64 %a3; alloca.u64 %a1, 24; st.local.u64 [%a1], %a8; stackrestore.u64 %a3; "
                             "alloca.u64 %a2, 24; st.local.u64 [%a2], %a8;";
   CHECK(isHoisted(taken));
-  // Nothing is left to save.
+  // There is nothing to save.
   CHECK(after(taken).find("stack") == std::string::npos);
   CHECK_FALSE(isHoisted(taken + " setp.eq.u64 %p1, %a1, %a2;"));
   CHECK_FALSE(isHoisted(taken + " st.global.u64 [%a8], %a1;"));
-  // The saved value is read besides.
+  // The saved value has another use.
   CHECK(after(taken + " st.global.u64 [%a8], %a3;").find("stacksave") != std::string::npos);
-  // Memory of a size that is not known still is given back.
+  // Memory of unknown size is still released.
   CHECK(after(taken + " alloca.u64 %a4, %a8;").find("stackrestore") != std::string::npos);
 }

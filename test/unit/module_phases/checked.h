@@ -9,7 +9,7 @@
 
 namespace orias::ptx {
 
-/// A PTX module that is right; what is told about it goes to diagnostics that live as long as it does.
+/// A valid PTX module, and its diagnostics with the same lifetime.
 struct Checked {
   explicit Checked(const std::string& text) : diagnostics("a.ptx", text), module(parse(text, diagnostics)) {
     check(*module, {}, diagnostics);

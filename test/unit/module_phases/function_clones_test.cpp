@@ -120,7 +120,7 @@ TEST_CASE("a visible function of an object keeps its code; the calls go to clone
 }
 
 TEST_CASE("code grows in proportion to the module, however calls multiply") {
-  // Each function passes its two parameters on in both orders: 2^n ways to reach the last one.
+  // Each function passes its two parameters in both orders: 2^n paths to the last one.
   std::string text;
   constexpr int kLevels = 12;
   for (int n = kLevels; n-- > 0;) {

@@ -42,12 +42,12 @@ const std::string kUse = " st.global.u32 [%a1], %r1; st.global.u32 [%a1+4], %r2;
 
 TEST_CASE("a parameter that is loaded again is moved") {
   CHECK(has(after("ld.param.u32 %r1, [n]; ld.param.u32 %r2, [n];" + kUse), "mov.b32 %r2, %r1"));
-  // Behind a label, from a load that stands before all branches.
+  // After a label, from a load before all branches.
   CHECK(has(after("ld.param.u32 %r1, [n]; setp.gt.u32 %p1, %r1, 3; @%p1 bra L; add.s32 %r3, %r1, 1; L: "
                   "ld.param.u32 %r2, [n];" +
                   kUse),
             "mov.b32 %r2, %r1"));
-  // A full load has no signs to extend; a narrow one has.
+  // A full load needs no sign extension, but a narrow load does.
   CHECK(
       has(after("ld.param.f32 %f1, [n]; ld.param.s32 %r2, [n]; st.global.f32 [%a1], %f1;" + kUse), "mov.b32 %r2, %f1"));
   CHECK(has(after("ld.param.u16 %r1, [h]; ld.param.s16 %r2, [h];" + kUse), "ld.param.s16 %r2"));
@@ -68,7 +68,7 @@ TEST_CASE("a load stays whose value may be gone or may not be there") {
                   kUse),
             "ld.param.u32 %r2"));
   CHECK(has(after("ld.param.u32 %r1, [n]; ld.param.u32 %r2, [extra];" + kUse), "ld.param.u32 %r2"));
-  // Into a register that is a vector.
+  // A load to a vector register.
   CHECK(has(
       after(".reg .v2 .u32 %v; ld.param.u32 %r1, [out]; ld.param.v2.u32 %v, [out]; st.global.v2.u32 [%a1], %v;" + kUse),
       "ld.param.v2.u32"));
@@ -83,7 +83,7 @@ TEST_CASE("loads that nobody reads go with their copies; the parameter keeps its
   CHECK(std::ranges::any_of(made.result.remarks, [](const PhaseRemark& r) {
     return r.message == "parameter 'extra' is not used; its 4 bytes remain reserved";
   }));
-  // What is read by an address, a guard or a vector is read.
+  // Uses in addresses, guards and vectors count.
   CHECK(has(after("ld.param.u32 %r5, [extra]; mov.b64 %a2, {%r5, %r5}; st.global.u64 [%a1], %a2;"), "[extra]"));
   CHECK(has(after("ld.param.u32 %r5, [extra]; add.s32 %r5, %r5, 1; st.global.u32 [%a1], %r5;"), "[extra]"));
 }

@@ -1,4 +1,4 @@
-// Which spaces generic addresses may lie in.
+// The possible spaces of generic addresses.
 
 #include "frontend/module_phases/memory_space_opt.h"
 #include "frontend/print.h"
@@ -63,7 +63,7 @@ TEST_CASE("an address plus a number keeps its space, one plus a difference does 
   CHECK(has(after("mul.wide.u32 %a6, %r1, 4; add.s64 %a7, %a6, %a4; st.u32 [%a7], %r1;"),
             "st.shared.u32 [%space0], %r1"));
   CHECK(has(after("sub.s64 %a6, %a5, %a2; add.s64 %a7, %a2, %a6; st.u32 [%a7], %r1;"), "st.u32 [%a7], %r1"));
-  // Through 32 more instructions the difference stays one.
+  // The difference is tracked through 32 more instructions.
   CHECK(has(
       after("sub.s64 %a6, %a5, %a2; shr.s64 %a7, %a6, 2; shl.b64 %a8, %a7, 2; add.s64 %a9, %a2, %a8; st.u32 [%a9], 1;"),
       "st.u32 [%a9], 1"));
@@ -88,9 +88,9 @@ TEST_CASE("all definitions of a register count") {
 TEST_CASE("addresses are followed through local variables until their address leaves the function") {
   const std::string use = "st.local.u64 [frame+8], %a4; ld.u64 %a6, [%a2+8]; st.u32 [%a6], %r1;";
   CHECK(has(after(use), "st.shared.u32 [%space0], %r1"));
-  CHECK(has(after(use + "st.u64 [%a2+8], %a5;"), "st.u32 [%a6], %r1"));             // another address, too
+  CHECK(has(after(use + "st.u64 [%a2+8], %a5;"), "st.u32 [%a6], %r1"));             // also another address
   CHECK(has(after(use + "st.u64 [%a2+16], %a5;"), "st.shared.u32 [%space0], %r1")); // elsewhere
-  CHECK(has(after(use + "st.local.u32 [frame+12], %r1;"), "st.u32 [%a6], %r1"));    // half of it
+  CHECK(has(after(use + "st.local.u32 [frame+12], %r1;"), "st.u32 [%a6], %r1"));    // half of the pointer
   CHECK(has(after(use + "mul.wide.u32 %a7, %r1, 8; add.s64 %a8, %a2, %a7; st.u64 [%a8], %a5;"), "st.u32 [%a6], %r1"));
   CHECK(has(after(use + "st.global.u64 [%a5], %a2;"), "st.u32 [%a6], %r1"));
   CHECK(has(after(use + "{ .param .b64 p; st.param.b64 [p], %a2; call.uni callee, (p); }"), "st.u32 [%a6], %r1"));

@@ -1,4 +1,4 @@
-// Phase M1: each clean-up, what it must leave alone, and that a second run finds nothing.
+// Phase M1: each cleanup, the code that it must not change, and that a second run changes nothing.
 
 #include "frontend/module_phases/pretreat.h"
 
@@ -16,7 +16,7 @@ using namespace orias::ptx;
 
 namespace {
 
-/// The kernel after the phase, as text; the phase has nothing more to do then, and the text is right PTX.
+/// The kernel after the phase, as text. Checks that the text is valid PTX and that a second run changes nothing.
 std::string after(const std::string& body) {
   const std::string head = ".version 8.7\n.target sm_90\n.address_size 64\n";
   const std::string text = head +
@@ -33,7 +33,7 @@ std::string after(const std::string& body) {
   const std::string once = print(*module, module->functions.back());
   CHECK_FALSE(pretreat(*module, forms, false).hasChanged);
   CHECK(print(*module, module->functions.back()) == once);
-  if (body.find(".branchtargets") != std::string::npos) return once; // the text of a function leaves these out
+  if (body.find(".branchtargets") != std::string::npos) return once; // the text of a function omits these
   const std::string again = head + once;
   Diagnostics more("b.ptx", again);
   const std::unique_ptr<Module> made = parse(again, more);
@@ -51,7 +51,7 @@ bool has(const std::string& text, const std::string& part) {
 TEST_CASE("2: copies of copies move the original") {
   CHECK(has(after("mov.b32 %f1, %r1; mov.b32 %r3, %f1; st.global.u32 [%a1], %r3;"), "mov.b32 %r3, %r1"));
   CHECK_FALSE(has(after("mov.u32 %r1, %r1;"), "%r1, %r1"));
-  // Not when the original is another value by then, nor across a label.
+  // Not if the original has another value by then, nor across a label.
   CHECK(has(after("mov.b32 %f1, %r1; add.s32 %r1, %r1, 1; mov.b32 %r3, %f1;"), "mov.b32 %r3, %f1"));
   CHECK(has(after("mov.b32 %f1, %r1; L: mov.b32 %r3, %f1; setp.gt.u32 %p1, %r2, 3; @%p1 bra L;"), "mov.b32 %r3, %f1"));
   CHECK(has(after("setp.gt.u32 %p1, %r2, 3; @%p1 mov.b32 %f1, %r1; mov.b32 %r3, %f1;"), "mov.b32 %r3, %f1"));
@@ -84,7 +84,7 @@ TEST_CASE("8: zero extension where no definition has a sign") {
   CHECK(has(after("shr.u32 %r3, %r1, 1; cvt.s64.s32 %a2, %r3;"), "cvt.u64.u32"));
   CHECK(has(after("ld.global.u16 %r3, [%a1]; cvt.s64.s32 %a2, %r3;"), "cvt.u64.u32"));
   CHECK(has(after("min.u32 %r3, %r1, %r2; cvt.s64.s32 %a2, %r3;"), "cvt.u64.u32"));
-  // Controls: any sign, a second definition, what adds up, and a shift that keeps the sign.
+  // Negative tests: any sign, a second definition, an accumulation, and a shift that keeps the sign.
   CHECK(has(after("cvt.s64.s32 %a2, %r1;"), "cvt.s64.s32"));
   CHECK(has(after("and.b32 %r3, %r1, 255; setp.gt.u32 %p1, %r2, 3; @%p1 mov.u32 %r3, %r1; cvt.s64.s32 %a2, %r3;"),
             "cvt.s64.s32"));
@@ -101,7 +101,7 @@ TEST_CASE("10: special registers are read by mov, component by component") {
   CHECK(has(made, "mov.u32 %r3, %ntid.x;"));
   CHECK(has(made, "mov.u32 %r4, %ntid.y;"));
   CHECK_FALSE(has(made, "%ntid.z"));
-  // A register that is a vector.
+  // A vector register.
   const std::string whole = after(".reg .v4 .u32 %quad; mov.v4.u32 %quad, %tid; st.global.u32 [%a1], %quad.y;");
   CHECK(has(whole, "mov.u32 %quad.y, %tid.y;"));
 }
@@ -111,7 +111,7 @@ TEST_CASE("12: selections of constants") {
   const std::string made = after("setp.gt.u32 %p1, %r1, 3; selp.u32 %r3, 0, 1, %p1;");
   CHECK(has(made, "setp.le.u32 %p1, %r1, 3"));
   CHECK(has(made, "selp.u32 %r3, 1, 0, %p1"));
-  // NaN compares as the opposite does not.
+  // The opposite comparison differs for NaN.
   CHECK(has(after("setp.lt.f32 %p1, %f1, %f2; selp.u32 %r3, 0, 1, %p1; mov.b32 %f1, %r1; mov.b32 %f2, %r2;"),
             "setp.geu.f32"));
   CHECK(has(after("setp.gt.u32 %p1, %r1, 3; selp.u32 %r3, 0, 1, %p1; @%p1 add.s32 %r3, %r3, 1;"), "0, 1, %p1"));
@@ -122,7 +122,7 @@ TEST_CASE("13: decided guards") {
   CHECK(has(made, "  add.s32 %r3, %r1, 1;"));
   CHECK_FALSE(has(made, "add.s32 %r3, %r1, 2;"));
   CHECK(has(after("setp.lt.s32 %p1, -1, 0; @!%p1 bra L; add.s32 %r3, %r1, 1; L:"), "\n  add.s32 %r3"));
-  // Not if another definition says something else, or nothing is known.
+  // Not if another definition has another or an unknown value.
   CHECK(has(after("setp.eq.s32 %p1, 3, 3; @%p1 setp.eq.s32 %p1, %r1, 3; @%p1 add.s32 %r3, %r1, 1;"), "@%p1 add"));
 }
 

@@ -1,4 +1,4 @@
-// --g-tensor-memory-access-check: which checks stand in front of an instruction, and what they ask for.
+// --g-tensor-memory-access-check: the checks before each instruction, and their arguments.
 
 #include "frontend/module_phases/tensor_guards.h"
 
@@ -84,7 +84,7 @@ TEST_CASE("guards of tensor memory: what reaches no columns is not checked") {
 }
 
 TEST_CASE("guards of tensor memory: how many columns") {
-  // The last one is compared with 512.
+  // The last column is compared with 512.
   const auto last = [](const std::string& instruction, unsigned columns) {
     const Guarded code = guarded(instruction);
     CAPTURE(code.text);

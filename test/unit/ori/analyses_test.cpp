@@ -1,4 +1,4 @@
-// The analyses that a function keeps: reused while they hold, made again after a change, and never out of date.
+// The analyses that a function caches: reused while they are valid, recomputed after a change, and never stale.
 
 #include "ori/analysis/analyses.h"
 
@@ -19,7 +19,7 @@ constexpr std::string_view kLoop =
     "  @%p5 BRA .L1;\n  -> .L2;\n"
     ".L2:\n  IADD3 %r6, %r2.0, %r2.1, %r4;\n  STS [RZ], %r6;\n  EXIT;\n";
 
-/// Asks for all of them.
+/// Requests all of them.
 void askAll(const Function& f) {
   Analyses& analyses = f.analyses();
   analyses.loops();
@@ -63,7 +63,7 @@ TEST_CASE("analyses: a change of code keeps control flow, dominators and loops")
   CHECK(computed(f, AnalysisKind::Divergence) == 2);
   for (const Analyses::Build& build : f.analyses().builds())
     if (!build.isFirst) CHECK(build.changedPhase == 7);
-  // The old result is a snapshot until it is dropped: %r4 was live out of the loop.
+  // The old result remains a snapshot until it is dropped: %r4 was live out of the loop.
   CHECK(before.isLiveIn(2, before.components().of(4, 0)));
   CHECK(!f.analyses().liveness().isLiveIn(2, before.components().of(4, 0)));
   f.analyses().dropStale();
@@ -86,7 +86,7 @@ TEST_CASE("analyses: another order of instructions keeps liveness and divergence
   CHECK(computed(f, AnalysisKind::Liveness) == 1);
   CHECK(computed(f, AnalysisKind::Divergence) == 1);
   CHECK(computed(f, AnalysisKind::Pressure) == 2);
-  // What was out of date before the move stays so.
+  // Analyses that were stale before the move remain stale.
   f.setOperand(f.block(2)->first, 5, isa::Operand::rz());
   moveUp();
   askAll(f);
@@ -178,9 +178,9 @@ TEST_CASE("analyses: a change that is not counted is found by the check of kept 
   const auto module = test::kernel(kLoop);
   Function& f = *module->functions[0];
   askAll(f);
-  // The loop no longer reads %r0: written past the function's mutators.
+  // The loop no longer reads %r0: changed without the function's mutators.
   static_cast<isa::Operand&>(f.block(1)->first->operands[4]) = isa::Operand::rz();
-  CHECK_NOTHROW(f.analyses().liveness()); // without the check it goes unnoticed
+  CHECK_NOTHROW(f.analyses().liveness()); // without the check it is not detected
   f.analyses().setVerified(true);
   CHECK_THROWS_AS(f.analyses().liveness(), InternalError);
   CHECK_NOTHROW(f.analyses().loops());

@@ -35,7 +35,7 @@ Function& randomFunction(Module& module, std::mt19937& random) {
   return f;
 }
 
-/// Whether `to` can be reached from `from` when `without` is not there; the meaning of dominance.
+/// Whether `to` is reachable from `from` without `without`: the definition of dominance.
 bool reaches(const Cfg& cfg, BlockId from, BlockId to, BlockId without) {
   if (from == without) return false;
   std::set<BlockId> seen{from};
@@ -57,7 +57,7 @@ TEST_CASE("dominators are those of the definition, and Boost.Graph's") {
   for (unsigned round = 0; round < 60; ++round) {
     auto module = test::emptyModule();
     Function& f = randomFunction(*module, random);
-    removeUnreachableBlocks(f); // Boost.Graph takes a block that cannot be reached for the entry
+    removeUnreachableBlocks(f); // Boost.Graph treats an unreachable block as the entry
     const Cfg cfg(f);
     const DomTree tree = DomTree::dominators(cfg);
     std::vector<BlockId> boostIdom(cfg.idCount(), kNoId);
@@ -150,7 +150,7 @@ TEST_CASE("loops agree with the cycles of the graph") {
         CHECK(loops.contains(id, b));
     }
     CHECK(loops.order().size() == cfg.reversePostOrder().size());
-    // In a reducible graph, each cycle has a loop around it.
+    // In a reducible graph each cycle is in a loop.
     std::vector<unsigned> component(cfg.idCount());
     const CfgGraph graph{&cfg};
     const auto index = get(boost::vertex_index, graph);
@@ -246,7 +246,7 @@ TEST_CASE("liveness solves the data-flow equations") {
       liveness.liveOut(id).forEach([&](CompId c) { out.insert(c); });
       CHECK(in == both(liveIn[id], definedIn[id]));
       CHECK(out == both(liveOut[id], definedOut[id]));
-      // Walking up a block ends with what is live into it, but for what is undefined there.
+      // A walk up a block ends with its live-in registers, except those that are undefined there.
       cursor.enter(*f.block(id));
       while (cursor.next())
         cursor.step();
@@ -348,12 +348,12 @@ TEST_CASE("another value of the predicate, another sign or a read without a guar
   CHECK(isLiveAround("  @%p5 STS [%r0], %r1;\n"));
 }
 
-// Each lane runs the block with its own predicates: a value is live where some lane reads it.
+// Each lane runs the block with its own predicates: a value is live if some lane reads it.
 TEST_CASE("liveness under guards covers what lanes with any predicates read") {
   std::mt19937 random(11);
   unsigned sharper = 0;
   for (unsigned round = 0; round < 400; ++round) {
-    // Registers 0 to 2 are written and read under predicates 5 and 6, which are written once more now and then.
+    // Registers 0 to 2 are written and read under predicates 5 and 6, which are sometimes rewritten.
     std::string body = "  reg %r0, %r1, %r2, %p5, %p6;\n.L0:\n  COPY %r3, 1;\n  -> .L1;\n.L1:\n";
     const unsigned length = 6 + random() % 8;
     for (unsigned i = 0; i < length; ++i) {
@@ -379,7 +379,8 @@ TEST_CASE("liveness under guards covers what lanes with any predicates read") {
     std::vector<const Instr*> code;
     for (const Instr& i : *f.block(1))
       code.push_back(&i);
-    // live[n]: in front of instruction n, for some values of the predicates; conventional[n]: guards never end a life.
+    // live[n]: before instruction n, for some values of the predicates; conventional[n]: guarded writes end no live
+    // range.
     std::vector<std::array<bool, 3>> live(code.size() + 1), conventional(code.size() + 1);
     unsigned writes = 0;
     for (const Instr* i : code)
@@ -423,7 +424,7 @@ TEST_CASE("liveness under guards covers what lanes with any predicates read") {
     for (std::size_t n = code.size(); n-- > 0;) {
       cursor.step();
       for (unsigned r = 0; r < 3; ++r) {
-        // Registers that nothing has defined yet are not live, whatever is read behind.
+        // Registers that are not yet defined are not live, regardless of later reads.
         bool isDefined = false;
         for (std::size_t d = 0; d < n; ++d)
           isDefined |= code[d]->op == Op::MOV && code[d]->op_(0).reg == r;
@@ -461,10 +462,10 @@ TEST_CASE("pressure follows instructions that come, change and go") {
           if (!isTerminator(i.op) && i.op != Op::PHI && !isa::desc(i.op).has(isa::Flag::Branch)) all.push_back(&i);
       if (all.empty()) break;
       Instr* instr = all[random() % all.size()];
-      if (random() % 3 == 0) { // goes
+      if (random() % 3 == 0) { // remove
         pressure.note(*instr);
         f.erase(instr);
-      } else { // comes again elsewhere, with a new register for its result
+      } else { // insert elsewhere, with a new register for the result
         std::vector<isa::Operand> operands;
         for (const Operand& o : instr->ops()) {
           operands.push_back(o.value());
@@ -502,7 +503,7 @@ TEST_CASE("control-flow edits keep the code right") {
   }
 }
 
-// Not timed: with anything quadratic, or recursion as deep as the program, these do not end well.
+// Not timed: quadratic algorithms, or recursion as deep as the program, fail on these.
 TEST_CASE("huge functions") {
   auto module = test::emptyModule();
   Function& f = module->newFunction("long", true);

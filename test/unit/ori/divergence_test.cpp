@@ -13,7 +13,7 @@ using namespace orias::ori;
 
 namespace {
 
-/// Which of %r0 .. are uniform in a kernel, as "u" and "v", and which blocks, as "U" and "V".
+/// The uniform and divergent registers %r0 .. of a kernel, as "u" and "v", and its blocks, as "U" and "V".
 std::string registersOf(std::string_view body) {
   const auto module = test::kernel(body);
   const Function& f = *module->functions.front();
@@ -77,7 +77,7 @@ TEST_CASE("lanes differ in the low bits of their thread index: warps are numbere
   CHECK(inBlock(row, "  SHF.R.U32.HI %r1, RZ, 4, %r0;\n").starts_with("vv"));
   CHECK(inBlock(row, "  LOP3.LUT PT, %r1, %r0, -32, RZ, 0xc0, !PT;\n").starts_with("vu"));
   CHECK(inBlock(row, "  LOP3.LUT PT, %r1, %r0, -32, RZ, 0x3c, !PT;\n").starts_with("vv"));
-  // A number of the block's in front; then some that carries into the rest.
+  // First a multiple of the block's number; then an addend that carries into the other bits.
   const std::string whole = "  S2R %r2, SR_CTAID.X;\n  LEA %r1, PT, %r2, %r0, ";
   const std::string warp = "  SHF.R.U32.HI %r3, RZ, 5, %r1;\n";
   CHECK(inBlock(row, whole + "7;\n" + warp) == "vvuu");
@@ -103,7 +103,7 @@ TEST_CASE("comparisons of the thread index with the first number of a warp are t
   CHECK(compared("EQ.U32.AND %p1, PT, %r0, 64") == "vv");
   CHECK(compared("GT.U32.AND %p1, PT, 64, %r0") == "vu");
   CHECK(compared("LT.U32.AND %p1, PT, 64, %r0") == "vv");
-  // The sign is one of the bits that differ.
+  // The sign is one of the divergent bits.
   const std::string load = ".L0:\n  S2R %r0, SR_TID.X;\n  LDS %r1, [%r0];\n  ISETP.";
   CHECK(registersOf(load + "LT.AND %p2, PT, %r1, RZ, PT;\n  EXIT;\n") == "vvv");
   CHECK(registersOf(load + "LE.AND %p2, PT, %r1, -1, PT;\n  EXIT;\n") == "vvv");
@@ -141,7 +141,7 @@ TEST_CASE(
       ".L0:\n  S2R %r0, SR_TID.X;\n  ISETP.GT.AND %p1, PT, %r0, 5, PT;\n  @%p1 BRA .L4;\n  -> .L1;\n"
       ".L1:\n  S2R %r2, SR_CTAID.X;\n  ISETP.GT.AND %p3, PT, %r2, 5, PT;\n  @%p3 BRA .L3;\n  -> .L2;\n"
       ".L2:\n  STS [%r0], %r2;\n  -> .L3;\n.L3:\n  @%p3 BRA .L5;\n  -> .L4;\n";
-  // The branch on %p3 at .L3 is as uniform as the one at .L1.
+  // The branch on %p3 at .L3 is uniform, like the one at .L1.
   CHECK(registersOf(body + ".L4:\n  EXIT;\n.L5:\n  EXIT;\n") == "vvuu");
   // Lanes that come from .L0 have not written %r2.
   CHECK(registersOf(body + ".L4:\n  STS [%r0], %r2;\n  EXIT;\n.L5:\n  EXIT;\n") == "vvvv");
@@ -157,7 +157,7 @@ TEST_CASE("temporal divergence: a count is uniform within a loop, and divergent 
 }
 
 TEST_CASE("exits of a loop at different times merge") {
-  // Lanes leave at .L1 by their number, at .L2 all together, and meet in .L3 with constants.
+  // Lanes leave at .L1 by their number, at .L2 all together, and join in .L3 with constants.
   CHECK(registersOf("  ssa;\n.L0:\n  S2R %r0, SR_TID.X;\n  S2R %r1, SR_CTAID.X;\n  -> .L1;\n.L1:\n"
                     "  MOV.PHI %r2, [.L0: 0], [.L2: %r3];\n  IADD3 %r3, %r2, 1, RZ;\n"
                     "  ISETP.GT.AND %p4, PT, %r3, %r0, PT;\n  @%p4 BRA .L3;\n  -> .L2;\n.L2:\n"
@@ -171,7 +171,7 @@ TEST_CASE("an exit under a guard leaves the rest together") {
 }
 
 TEST_CASE("lanes that nothing brings together stay apart") {
-  // Each lane waits for the lanes of a mask of its own.
+  // Each lane waits for the lanes of its own mask.
   CHECK(blocksOf(".L0:\n  S2R %r0, SR_TID.X;\n  ISETP.GT.AND %p1, PT, %r0, 5, PT;\n  -> .L1;\n.L1:\n"
                  "  WARPSYNC PT, %r0;\n  -> .L2;\n.L2:\n  EXIT;\n") == "UVV");
 }

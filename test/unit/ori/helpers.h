@@ -13,7 +13,7 @@
 
 namespace orias::ori::test {
 
-/// A module from text that must be right.
+/// A module from text that must be valid.
 inline std::unique_ptr<Module> parsed(std::string_view text) {
   Diagnostics diagnostics("test.ori", text);
   auto module = parse(text, diagnostics);
@@ -21,7 +21,7 @@ inline std::unique_ptr<Module> parsed(std::string_view text) {
   return module;
 }
 
-/// A module with one kernel, from what stands between its braces.
+/// A module with one kernel with this body.
 inline std::unique_ptr<Module> kernel(std::string_view body, std::string_view chip = "sm_90") {
   return parsed("module " + std::string(chip) + " ptx 8 5;\nkernel \"k\" {\n" + std::string(body) + "}\n");
 }

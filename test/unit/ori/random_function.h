@@ -1,6 +1,6 @@
 #pragma once
 
-// Random functions with an interpreter of abstract values, to check that a transformation keeps what a program does.
+// Random functions with an interpreter of abstract values, to check that a transformation preserves the behavior.
 
 #include "ori/builder.h"
 
@@ -20,10 +20,10 @@ struct RandomShape {
   unsigned registers = 6;
   unsigned guardedPercent = 10;
   bool initialise = true;        ///< define everything at the entry
-  unsigned sameGuardPercent = 0; ///< of the guarded instructions: those under the guard of the last one, or its inverse
+  unsigned sameGuardPercent = 0; ///< share of the guarded instructions with the last guard or its inverse
 };
 
-/// Copies, additions of one and two words, comparisons and stores (which are what can be observed), with any control
+/// Adds copies, additions of one and two words, comparisons and stores (the observable behavior), with any control
 /// flow.
 inline void fillRandomly(Function& f, std::mt19937& random, const RandomShape& shape) {
   auto pick = [&](std::size_t n) { return static_cast<unsigned>(random() % n); };
@@ -93,18 +93,18 @@ inline void fillRandomly(Function& f, std::mt19937& random, const RandomShape& s
   }
 }
 
-/// What a run does: the stored values; nothing for a value that depends on something undefined.
+/// The behavior of a run: the stored values; nullopt for a value that depends on an undefined one.
 struct Trace {
   std::vector<std::optional<std::uint64_t>> stores;
   bool exited = false;
-  bool lost = false; ///< a branch depended on something undefined
+  bool lost = false; ///< a branch depended on an undefined value
 };
 
 class Interpreter {
  public:
   explicit Interpreter(const Function& function) : f_(function) {}
 
-  /// Stops after so many blocks or stores.
+  /// Stops after `maxBlocks` blocks or `maxStores` stores.
   Trace run(unsigned maxBlocks, std::size_t maxStores = ~std::size_t{0}) {
     const Block* block = f_.entry();
     BlockId from = kNoId;
@@ -138,7 +138,7 @@ class Interpreter {
   }
 
  private:
-  using Value = std::optional<std::uint64_t>; ///< nothing: undefined
+  using Value = std::optional<std::uint64_t>; ///< nullopt: undefined
 
   static std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
     std::uint64_t x = (a ^ (b + 0x9e3779b97f4a7c15ull + (a << 6) + (a >> 2))) * 0xbf58476d1ce4e5b9ull;
@@ -219,11 +219,12 @@ class Interpreter {
   Trace trace_;
 };
 
-/// `after` does what `before` does, wherever that is defined. Blocks may have been split, so it gets more of them.
+/// Checks that `after` behaves as `before` where that is defined. Its limit of blocks is higher, because blocks may
+/// have been split.
 inline void checkSameBehaviour(const Trace& before, const Function& after) {
   const Trace now = Interpreter(after).run(1000, before.stores.size() + 1);
   std::size_t count = before.stores.size();
-  // A store under an undefined guard may or may not be there: nothing can be said behind it.
+  // A store under an undefined guard may be missing, so later stores cannot be compared.
   for (std::size_t i = 0; i < count; ++i) {
     if (!before.stores[i]) continue;
     REQUIRE(i < now.stores.size());

@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kR = static_cast<std::size_t>(File::R), kP = static_cast<std::size_t>(File::P);
 
-/// A loop that a pair is live across.
+/// A loop across which a pair is live.
 constexpr std::string_view kLoop =
     "  reg %r2:2;\n"
     ".L0:\n  S2R %r0, SR_TID.X;\n  IMAD.WIDE %r2:2, %r0, 4, RZ:2;\n  MOV %r4, 0;\n  -> .L1;\n"
@@ -70,7 +70,7 @@ TEST_CASE("pressure: a change that nobody tells of is found by the check of upda
   SUBCASE("not told") {
     f.setOperand(sum, 3, zero);
     f.setOperand(sum, 4, zero);
-    pressure.note(*f.block(2)->last); // names no register
+    pressure.note(*f.block(2)->last); // has no register
     CHECK_THROWS_AS(pressure.update(), InternalError);
   }
 }

@@ -22,8 +22,8 @@ unsigned count(const Function& f, Op op) {
   return n;
 }
 
-/// Replaces the results of whole-register copies by their sources: makes live ranges of phi results and sources
-/// overlap, which is what makes leaving SSA form hard.
+/// Replaces the results of whole-register copies by their sources. Then live ranges of phi results and sources overlap,
+/// the difficult case of leaving SSA form.
 void propagateCopies(Function& f) {
   for (Block* block : f.layout())
     f.forEachSafe(*block, [&](Instr& instr) {
@@ -67,7 +67,7 @@ TEST_CASE("SSA form and back keep what random programs do") {
     }
     const std::string ssa = print(f);
     INFO(ssa);
-    // All ways out: which copies are merged, and what interferes.
+    // All variants: the copies that are coalesced, and the kind of interference.
     const Coalescing how{.ofPhisOnly = round % 5 == 1, .byValue = round % 5 != 2};
     destroySsa(f, how, round % 5 != 3);
     CHECK(!f.ssa);
@@ -126,8 +126,8 @@ TEST_CASE("copies that phis did not make stay where only those of phis are merge
     return count(*module->functions[0], Op::COPY);
   };
   CHECK(left({}, true) == 1);                   // the 7
-  CHECK(left({.ofPhisOnly = true}, true) == 2); // and that of %r0
-  CHECK(left({}, false) == 4);                  // and two of the phi
+  CHECK(left({.ofPhisOnly = true}, true) == 2); // and the copy of %r0
+  CHECK(left({}, false) == 4);                  // and two copies of the phi
 }
 
 TEST_CASE("two values that swap in a loop need one copy more") {

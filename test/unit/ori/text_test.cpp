@@ -182,8 +182,8 @@ TEST_CASE("phis name their predecessors") {
   roundTrip(*module);
 }
 
-// Instructions with random modifiers and operands: what the text cannot say clearly must be said in another way, not
-// lost.
+// Instructions with random modifiers and operands: where the default text is ambiguous another form must be used, so
+// that nothing is lost.
 TEST_CASE("random instructions of every row survive") {
   std::mt19937 random(7);
   auto pick = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
@@ -218,11 +218,11 @@ TEST_CASE("random instructions of every row survive") {
       return o;
     };
     for (const isa::InstrDesc& desc : isa::allInstrs()) {
-      if ((desc.sms & isa::kUntilSm90) == 0) continue; // Ori text has them when kernels are compiled for sm_100
+      if ((desc.sms & isa::kUntilSm90) == 0) continue; // Ori text has them once kernels are compiled for sm_100
       std::vector<isa::Operand> operands(desc.defaults.begin(), desc.defaults.begin() + desc.slotCount);
       for (unsigned s = 0; s < desc.slotCount; ++s) {
         if (pick(3)) operands[s] = randomOperand(desc.slots[s].role == isa::Role::Def);
-        // Labels behind the others are further targets: none in front.
+        // Trailing labels are additional targets, so there must be no labels before.
         if (desc.has(isa::Flag::Variadic) && operands[s].kind == isa::Operand::Kind::Label)
           operands[s] = isa::Operand::immediate(0);
       }
@@ -235,7 +235,7 @@ TEST_CASE("random instructions of every row survive") {
     const auto again = parse(once, diagnostics);
     REQUIRE_MESSAGE(again, diagnostics.render());
     CHECK(print(*again) == once);
-    // Not only the text is the same: so are the instructions.
+    // Both the text and the instructions are the same.
     const Function& g = *again->functions[0];
     const Instr* copy = g.entry()->first;
     for (const Instr& original : *block) {

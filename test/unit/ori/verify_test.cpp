@@ -14,7 +14,7 @@ std::string faultsOf(std::string_view body) {
   return render(verify(*test::kernel(body)->functions[0]));
 }
 
-/// One instruction in an otherwise good kernel.
+/// The faults of one instruction in an otherwise valid kernel.
 std::string faultsOfLine(std::string_view line) {
   return faultsOf("  reg %r10:2, %r11:4, %r12:4 align 2, %ur13:2;\n.L0:\n  " + std::string(line) + "\n  EXIT;\n");
 }
@@ -176,5 +176,5 @@ TEST_CASE("reads of undefined registers are warnings, when asked for") {
   CHECK(contains(text, "warning: no definition of %r1 reaches this use"));
   CHECK(contains(text, "no definition of %p3 reaches"));
   CHECK(!contains(text, "of %r0 ")); // defined on one path
-  CHECK(!contains(text, "of %r2 ")); // guarded alike
+  CHECK(!contains(text, "of %r2 ")); // same guard
 }

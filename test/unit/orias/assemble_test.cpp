@@ -191,7 +191,7 @@ TEST_CASE("the file says which kernels read where the system's part of shared me
   }
 }
 
-// What ptxas reads for them on these chips.
+// The addresses that ptxas' code reads on these chips.
 TEST_CASE("special registers lie elsewhere in the constant bank before sm_90") {
   const auto listing = [](const char* target, const char* reg, const char* type) {
     Options options;
@@ -223,7 +223,7 @@ TEST_CASE("special registers lie elsewhere in the constant bank before sm_90") {
   reads("sm_80", "reserved_smem_offset_0", "u32", "c[0x0][0x114]");
   reads("sm_80", "reserved_smem_offset_cap", "u32", "SR_SMEMSZ");
   reads("sm_90", "reserved_smem_offset_cap", "u32", "0x400");
-  // Found by comparing with ptxas: it was 0 there, as on sm_90.
+  // Regression, found by comparison with ptxas: it was 0, as on sm_90.
   reads("sm_100a", "reserved_smem_offset_0", "u32", "0x40");
   reads("sm_103a", "reserved_smem_offset_0", "u32", "0x40");
   reads("sm_90", "aggr_smem_size", "u32", "c[0x0][0x13c]");

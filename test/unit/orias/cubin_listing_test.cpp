@@ -44,7 +44,7 @@ TEST_CASE("a cubin's listing says what the compilation's said") {
 }
 
 TEST_CASE("a listing shows the addresses that are filled in after the phases") {
-  // Which kernel has what in shared memory is known when all code is there: -g, and functions with code of their own.
+  // The shared memory of kernels is only known when all code is generated: -g, and functions that are not inlined.
   constexpr std::string_view kProgram = R"(
 .version 8.0
 .target sm_90

@@ -19,8 +19,8 @@ using namespace orias;
 
 namespace {
 
-// Sections with one reference of each kind; what is around them is no DWARF, only DW_OP_addr (3) stands where it
-// matters.
+// Sections with one reference of each kind. The bytes around them are not valid DWARF, except for DW_OP_addr (3) where
+// it is relevant.
 constexpr std::string_view kProgram = R"(
 .version 8.0
 .target sm_75, debug
@@ -94,7 +94,7 @@ after:
 }
 )";
 
-// Where the references of the program stand in .debug_info.
+// The offsets of the program's references in .debug_info.
 constexpr std::size_t kInside = 8, kEnd = 16, kCounter = 26, kFactor = 36, kParameter = 46, kShared = 56, kFrame = 66,
                       kGiven = 78, kAbbrev = 88;
 
@@ -145,7 +145,7 @@ struct Place {
   std::uint32_t part, reg, begin, end;
 };
 
-/// What `.nv_debug_info_reg_sass` says.
+/// The contents of `.nv_debug_info_reg_sass`.
 std::vector<Place> placesIn(const cubin::Module& module) {
   const cubin::Bytes& bytes = section(module, ".nv_debug_info_reg_sass").data;
   std::vector<Place> places;
@@ -189,8 +189,8 @@ bool writes(const isa::Inst& inst, std::uint32_t reg) {
   return false;
 }
 
-/// What is wrong with a place, seen from the words of the code alone: a register that changes between the first
-/// instruction of a place and its last one holds something else there; one that a call may change does, too.
+/// Errors in places, from the words of the code: the register of a place must not be written between its first and its
+/// last instruction, and no call may change it.
 std::vector<std::string> faults(const cubin::Module& module, const std::vector<Place>& places) {
   std::vector<std::string> out;
   for (const Place& place : places) {
@@ -224,7 +224,7 @@ TEST_CASE("debug sections: labels and symbols, on all chips") {
     const cubin::Function& twice = function(module, "twice");
     CHECK(section(module, ".debug_abbrev").data.size() == 2);
 
-    // A label leads to the first instruction behind it.
+    // A label refers to the first instruction after it.
     const cubin::Relocation* inside = relocationAt(info, kInside);
     REQUIRE(inside != nullptr);
     CHECK(inside->symbol == "twice");
@@ -242,7 +242,7 @@ TEST_CASE("debug sections: labels and symbols, on all chips") {
     REQUIRE(relocationAt(info, kFactor) != nullptr);
     CHECK(relocationAt(info, kFactor)->type == cubin::RelocationType::Generic64);
 
-    // What the loader need not know is a number: parameters, shared memory, places in sections.
+    // References that the loader does not resolve are numbers: parameters, shared memory, offsets in sections.
     CHECK(info.relocations.size() == 4);
     const std::uint32_t base = chip == std::string("sm_90") ? 0x210 : 0x160;
     CHECK(cubin::load<std::uint64_t>(info.data, kParameter) == base + 8);
@@ -252,12 +252,12 @@ TEST_CASE("debug sections: labels and symbols, on all chips") {
     CHECK(cubin::load<std::uint32_t>(info.data, 4) == kAbbrev + 4);
     CHECK(cubin::load<std::uint32_t>(info.data, kAbbrev) == 1);
 
-    // The frame counts from its end: DW_OP_fbreg -24 + 8, and nothing else in the room of the address.
+    // Frame offsets are relative to its end: DW_OP_fbreg -24 + 8, without other operations in the bytes of the address.
     CHECK(info.data[kFrame - 1] == std::byte{0x91});
     CHECK(info.data[kFrame] == std::byte{0x70});
     CHECK(info.data[kFrame + 1] == std::byte{0x96});
     CHECK(info.data[kFrame + 8] == std::byte{0x23});
-    // A parameter that came in a register is nowhere, and so is what counts from it.
+    // A parameter that was passed in a register has no location, and neither have references relative to it.
     CHECK(info.data[kGiven - 1] == std::byte{0x93});
     CHECK(info.data[kGiven + 8] == std::byte{0x96});
     CHECK(info.data[kGiven + 9] == std::byte{0x96});
@@ -318,7 +318,7 @@ TEST_CASE("places of registers: what the words of the code allow") {
   options.arch = "sm_90a";
   for (const std::string& text : programs) {
     const Result result = assemble(text, options);
-    if (result.status != Status::Ok) continue; // what is not done in functions with code of their own
+    if (result.status != Status::Ok) continue; // not supported in functions that are not inlined
     const cubin::Module module = cubin::read(result.cubin);
     const std::vector<Place> places = placesIn(module);
     for (const std::string& fault : faults(module, places))
@@ -327,7 +327,7 @@ TEST_CASE("places of registers: what the words of the code allow") {
   }
   CHECK(checked > 1000);
 
-  // The other way round: a place that goes on behind the next write is found.
+  // Negative test: a place that extends past the next write is detected.
   const cubin::Module module = debugged(programFor("sm_90"), "sm_90");
   std::vector<Place> places = placesIn(module);
   const auto named = [&](std::string_view name) {

@@ -1,4 +1,4 @@
-// Functions with code of their own in whole programs, and what the file says of calls, kernels and launches.
+// Functions that are not inlined in whole programs, and the file's records of calls, kernels and launches.
 
 #include "encoder/cubin/cubin.h"
 #include "orias/lower_options.h"
@@ -18,7 +18,7 @@ std::string header(const std::string& items) {
   return ".version 9.0\n.target sm_90\n.address_size 64\n" + items;
 }
 
-/// More than the large bodies that are never inlined at several places.
+/// A function that is too large to be inlined for several calls.
 std::string large(const std::string& name, const std::string& more = {}) {
   std::string body;
   for (unsigned n = 0; n < 2100; ++n)
@@ -32,7 +32,7 @@ std::string callsOf(const std::string& function) {
   return call + call;
 }
 
-/// Large functions keep code of their own.
+/// Options with which large functions are not inlined.
 Options unshared() {
   Options options;
   options.knobs = {"InlineSharedCalls=0"};

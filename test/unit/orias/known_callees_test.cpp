@@ -1,4 +1,4 @@
-// What a call of a function that is compiled already changes: values stay in all other registers.
+// Calls of functions that are already compiled: values stay in all registers that the callee does not change.
 
 #include "../ori/helpers.h"
 #include "orias/call_order.h"
@@ -15,7 +15,7 @@ using namespace orias;
 
 namespace {
 
-/// 150 values live across a call of `f`, which is defined with the linkage.
+/// 150 values live across a call of `f`, which has this linkage.
 std::string program(const std::string& linkage, const std::string& more = {}) {
   std::string text =
       ".version 9.0\n.target sm_90\n.address_size 64\n" + linkage +
@@ -43,7 +43,7 @@ std::uint32_t spilledBytesOf(const std::string& text, bool relocatable, const st
   return kernel->spillStoreBytes;
 }
 
-/// Calls itself at two places, so that it is not inlined.
+/// A function with two recursive calls, so that it is not inlined.
 std::string recursion() {
   const std::string call = "{ .param .b32 x; .param .b32 y; st.param.b32 [x], %r3; call.uni (y), f, (x); "
                            "ld.param.b32 %r3, [y]; }\n";

@@ -8,7 +8,7 @@
 
 using namespace orias;
 
-// The figures are those of ptxas 13.0 for kernels that want more registers than they may have.
+// The figures are those of ptxas 13.0 for kernels whose register pressure exceeds the limit.
 
 namespace {
 
@@ -82,7 +82,7 @@ TEST_CASE("--override-directive-values puts options before directives") {
   CHECK(Kernel().registers(48).ceiling(withRegisters(40, true)) == 40);
   CHECK(Kernel().threads(256).ceiling(withLaunch(512, 2, true)) == 64);
   CHECK(Kernel().registers(48).ceiling(withLaunch(512, 2, true)) == 48);
-  // Both stand in the cubin of ptxas, and .reqntid limits the registers.
+  // ptxas' cubin contains both, and .reqntid limits the registers.
   Kernel required;
   required.function.bounds.reqntid[0] = 1024;
   CHECK(required.ceiling(withLaunch(96, 0, true)) == 64);
@@ -114,7 +114,7 @@ TEST_CASE("a kernel that asks for registers begins with no more than the most th
   kernel.threads(256, 1);
   ori::Builder b(kernel.function, kernel.function.newBlock());
   b.emit(isa::Op::USETMAXREG_ALLOC, {isa::Operand::zero(isa::File::UP), isa::Operand::immediate(248)});
-  CHECK(kernel.ceiling({}) == 255); // what the cubin calls the most
+  CHECK(kernel.ceiling({}) == 255); // the maximum in the cubin
   CHECK(registersAtEntry(kernel.function, {}) == 248);
   CHECK(registersAtEntry(kernel.threads(384, 1).function, {}) == 168);
 }

@@ -45,7 +45,7 @@ TEST_CASE("an observer sees the function after each phase that ran, in their ord
   for (const phases::PhaseInfo& phase : phases::pipeline())
     if (phase.number != "29" && phase.lowestO <= 3 && phase.highestO >= 3) wanted.push_back(std::string(phase.number));
   CHECK(seen == wanted);
-  CHECK(result.cubin == assemble(kKernel, options).cubin); // looking changes nothing
+  CHECK(result.cubin == assemble(kKernel, options).cubin); // the observer changes nothing
 }
 
 TEST_CASE("an observer may stop the compilation") {

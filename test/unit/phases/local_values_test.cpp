@@ -1,4 +1,4 @@
-// Uniform values where parts of a warp may run on their own.
+// Uniform values where parts of a warp may run separately.
 
 #include "../ori/helpers.h"
 #include "ori/verify.h"
@@ -68,7 +68,7 @@ TEST_CASE("what cannot be made again waits in registers of the lanes") {
   CAPTURE(outcome.code);
   CHECK(outcome.isChanged);
   CHECK(outcome.count("R2UR") == 4);
-  CHECK(outcome.count("MOV ") == 4); // behind each of the two writes, both words
+  CHECK(outcome.count("MOV ") == 4); // after each of the two writes, both words
 }
 
 TEST_CASE("a value that is used where it is made stays") {

@@ -1,4 +1,4 @@
-// Modulo scheduling on graphs made by hand: bounds, orders, schedules, and copies of registers.
+// Modulo scheduling on hand-written graphs: bounds, orders, schedules, and copies of registers.
 
 #include "phases/modulo/expand.h"
 
@@ -25,7 +25,7 @@ LoopGraph chain(const std::vector<int>& latencies) {
   return graph;
 }
 
-/// What a schedule must keep; the number of broken rules.
+/// The number of constraints that a schedule violates.
 unsigned faultsIn(const LoopGraph& graph, const Schedule& schedule) {
   unsigned faults = 0;
   for (const Edge& e : graph.edges()) {
@@ -80,7 +80,7 @@ TEST_CASE("resource bound: issue slots, and the busiest pipe") {
 TEST_CASE("recurrence bound: the longest cycle by the iterations that it spans") {
   LoopGraph graph = chain({4, 5, 6});
   CHECK(recMii(findRecurrences(graph)) == 0);
-  graph.connect({3, 1, 3, 2}); // 1 -> 2 -> 3 -> 1: 5 + 6 + 3 cycles in two iterations
+  graph.connect({3, 1, 3, 2}); // 1 -> 2 -> 3 -> 1: 5 + 6 + 3 cycles over two iterations
   CHECK(recMii(findRecurrences(graph)) == 7);
   graph.connect({0, 0, 9, 1});
   const std::vector<Recurrence> found = findRecurrences(graph);
@@ -89,7 +89,7 @@ TEST_CASE("recurrence bound: the longest cycle by the iterations that it spans")
   CHECK(found[0].mii == 9);
   CHECK(found[1].nodes == std::vector<std::uint32_t>{1, 2, 3});
   CHECK(found[1].mii == 7);
-  graph.connect({2, 0, 1, 3}); // odd lengths are rounded up: 4 + 5 + 1 in three iterations
+  graph.connect({2, 0, 1, 3}); // odd lengths are rounded up: 4 + 5 + 1 over three iterations
   CHECK(recMii(findRecurrences(graph)) == 9);
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("a load of 30 cycles overlaps with its use in the second stage") {
   CHECK(result.recMii == 4);
   REQUIRE(result.schedule);
   CHECK(result.schedule->ii ==
-        19); // at 18 the chain of 34 cycles meets the counter at its start or the branch at its end
+        19); // at 18 the chain of 34 cycles conflicts with the counter at its start or the branch at its end
   CHECK(result.schedule->stages() == 2);
   CHECK(result.schedule->time[4] == 18); // the branch ends the first stage
   CHECK(faultsIn(graph, *result.schedule) == 0);
@@ -232,8 +232,8 @@ TEST_CASE("copies: a value that outlives the distance of iterations gets a regis
   const ori::FileCounts peak = kernelRegisters(sum.function, sum.facts, sum.loop, schedule, expansion);
   CHECK(peak[static_cast<std::size_t>(isa::File::R)] == 5); // two loads, address, sum, and %r1 for the exit
   ori::Block* first = expandLoop(sum.function, sum.loop, schedule, expansion, sum.loop.exit);
-  // Prologue, two copies of the kernel, two epilogues: nothing of the third iteration is in front of the second's
-  // branch.
+  // Prologue, two copies of the kernel, two epilogues: no instruction of the third iteration precedes the branch of the
+  // second.
   CHECK(sum.function.layout().size() == 7);
   unsigned loads = 0;
   for (const ori::Instr& instr : *first)
@@ -261,8 +261,8 @@ TEST_CASE("registers: values that each are live for more than half of the kernel
                            expansion)[static_cast<std::size_t>(isa::File::R)];
   };
   const unsigned apart = registersAt();
-  schedule.time = {0, 7, 14, 6, 13, 20, 15, 16, 19}; // one after the other
-  CHECK(apart == registersAt() + 2);                 // of the loaded values, three and one
+  schedule.time = {0, 7, 14, 6, 13, 20, 15, 16, 19}; // in sequence
+  CHECK(apart == registersAt() + 2);                 // three loaded values are live instead of one
 }
 
 TEST_CASE("memory: a store goes before later loads unless both places are known") {
@@ -272,10 +272,10 @@ TEST_CASE("memory: a store goes before later loads unless both places are known"
   const std::string load = "  LDS %r10, [%r2] {contract};\n", rest = "  FADD %r3, %r3, %r10;\n"
                                                                      "  IADD3 %r2, %r2, 4, RZ;\n"
                                                                      "  ISETP.LT.AND %p9, PT, %r2, 64, PT;\n";
-  CHECK(hasEdge(Loop(load + "  STS [%r1], %r10 {contract};\n" + rest), 1, 0));             // some other register
+  CHECK(hasEdge(Loop(load + "  STS [%r1], %r10 {contract};\n" + rest), 1, 0));             // another base register
   CHECK(hasEdge(Loop(load + "  STS [%r2+8], %r10 {contract};\n" + rest), 1, 0));           // read two iterations later
-  CHECK_FALSE(hasEdge(Loop(load + "  STS [%r2+0x100], %r10 {contract};\n" + rest), 1, 0)); // far ahead
-  CHECK_FALSE(hasEdge(Loop(load + "  STS [%r2+-4], %r10 {contract};\n" + rest), 1, 0));    // behind
+  CHECK_FALSE(hasEdge(Loop(load + "  STS [%r2+0x100], %r10 {contract};\n" + rest), 1, 0)); // far ahead of the reads
+  CHECK_FALSE(hasEdge(Loop(load + "  STS [%r2+-4], %r10 {contract};\n" + rest), 1, 0));    // behind the reads
 }
 
 TEST_CASE("what stops the phase") {

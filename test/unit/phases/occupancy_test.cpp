@@ -1,4 +1,4 @@
-// Occupancy classes: which register counts cost no warp.
+// Occupancy classes: the register counts up to which no warp is lost.
 
 #include "phases/occupancy.h"
 

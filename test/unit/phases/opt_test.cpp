@@ -14,7 +14,7 @@ constexpr std::initializer_list<Rewriter::Rule> kRules = {
     foldOffset,  separateNumber,  separateProduct,       foldUniformBase, combineSums,     combineLogic};
 constexpr RuleTable kAll(kRules), kAskedAlways(kRules, true);
 
-/// The instructions of a kernel in SSA form, one a line, after rules.
+/// The instructions of a kernel in SSA form, one per line, after the rules.
 std::string codeOf(const ori::Function& f) {
   std::string text;
   for (const ori::Block* block : f.layout())
@@ -47,8 +47,7 @@ bool lacks(const std::string& text, std::string_view part) {
   return !found;
 }
 
-/// One block around lines that use %r90 for an unknown word, %r91 for another, %r92:2 for an unknown pair, and a store
-/// of %r1.
+/// One block with these lines, unknown words in %r90 and %r91, an unknown pair in %r92:2, and a store of %r1.
 std::string body(std::string_view lines, std::string_view declarations = "") {
   return "  reg %r92:2" + std::string(declarations) +
          ";\n.L0:\n  S2R %r90, SR_TID.X;\n  S2R %r91, SR_TID.Y;\n  LDC.64 %r92:2, bank[0][0x210];\n" +
@@ -63,7 +62,7 @@ TEST_CASE("copies of registers, numbers and constants go into their uses") {
   CHECK(has(optimized(body("  MOV %r2, c[0x0][0x220];\n  FADD %r1, %r90, -%r2;\n  STS [%r91], %r1;\n")),
             "-c[0x0][0x220]"));
   CHECK(has(optimized(body("  MOV %r2, 0;\n  STS [%r91], %r2;\n")), "STS [%r91], RZ;"));
-  // A number takes the sign of its use, as a float where the use is one.
+  // The negation of the use is applied to a number, as a float if the use is one.
   CHECK(has(optimized(body("  MOV %r2, 1.0f;\n  FADD %r1, %r90, -%r2;\n  STS [%r91], %r1;\n")), "FADD %r1, %r90, -1"));
 }
 
@@ -85,7 +84,7 @@ TEST_CASE("definitions under a guard are not looked through") {
       optimized(body("  ISETP.LT.AND %p3, PT, %r90, %r91, PT;\n  @%p3 MOV %r1, 5;\n  @%p3 STS [%r91], %r1;\n"));
   CHECK(has(text, "STS [%r91], %r1;"));
   CHECK(has(text, "@%p3 MOV %r1, 5;"));
-  // With a second definition the register is not in SSA form at all.
+  // With a second definition the register is not in SSA form.
   const std::string twice =
       optimized(body("  ISETP.LT.AND %p3, PT, %r90, %r91, PT;\n  MOV %r1, 4;\n  @%p3 MOV %r1, 5;\n  STS [%r91], %r1;\n",
                      ", %r1 multidef"));
@@ -119,7 +118,7 @@ TEST_CASE("any operation of known sources is folded, with its modifiers") {
   // A predicate among the sources, and one as the result.
   CHECK(has(stored("  MOV %r2, 2.5f;\n  FSETP.GT.AND %p3, PT, %r2, 1.0f, PT;\n  SEL %r1, %r90, %r91, %p3;\n"),
             "STS [%r91], %r90;"));
-  // Two results that are both read stay.
+  // Two results that are both used are kept.
   CHECK(has(stored("  MOV %r2, -1;\n  IADD3 %r1, %p3, PT, %r2, 0x1, RZ;\n  @%p3 STS [%r91], %r90;\n"), "IADD3"));
 }
 
@@ -129,7 +128,7 @@ TEST_CASE("what the machine may compute otherwise is not folded") {
   CHECK(has(stored("  MOV %r2, 3.0f;\n  FDIV.F32.APPROX %r1, %r2, %r2;\n"), "FDIV"));
   CHECK(has(stored("  MOV %r2, 7;\n  IDIV.S32 %r1, %r2, 0;\n"), "IDIV"));
   CHECK(has(stored("  MOV %r2, 7;\n  IREM.U32 %r1, %r2, RZ;\n"), "IREM"));
-  // A use that its semantics function refuses.
+  // An instruction that its semantics function refuses.
   CHECK(has(stored("  MOV %r2, 3.0f;\n  FLG2.F32.RN %r1, %r2;\n"), "FLG2"));
 }
 
@@ -155,7 +154,7 @@ TEST_CASE("a product that sums read is added to") {
   CHECK(has(twice, "IMAD.WIDE %r4:2, %r90, 4, %r92:2;"));
   CHECK(has(twice, "IMAD.WIDE %r2:2, %r90, 4, RZ:2;"));
   CHECK(lacks(twice, "IADD64"));
-  // An address takes up the constant, and the product stays one.
+  // The constant is folded into the address, and the product remains a single instruction.
   const std::string near = optimized(body("  IMAD.WIDE %r2:2, %r90, 4, RZ:2;\n  MOV %r6.0, 16;\n  MOV %r6.1, RZ;\n  "
                                           "IADD64 %r4:2, %r6:2, %r2:2;\n  LDG.E %r1, desc[%ur8:2][%r4:2];\n  "
                                           "STS [%r91], %r1;\n  STS.64 [%r91], %r2:2;\n",
@@ -169,7 +168,7 @@ TEST_CASE("constants go into the offsets of addresses") {
       "  ULDC.64 %ur6:2, c[0][0x208];\n  MOV %r2.0, -16;\n  MOV %r2.1, -1;\n  IADD64 %r4:2, %r92:2, %r2:2;\n";
   CHECK(has(optimized(body(sum + "  LDG.E %r1, desc[%ur6:2][%r4:2+0x4];\n  STS [%r91], %r1;\n", declared)),
             "[%r92:2+-0xc]"));
-  // 24 bits are too few for this one.
+  // This offset does not fit into 24 bits.
   const std::string far =
       "  ULDC.64 %ur6:2, c[0][0x208];\n  MOV %r2.0, 0x800000;\n  MOV %r2.1, 0;\n  IADD64 %r4:2, %r92:2, %r2:2;\n";
   CHECK(has(optimized(body(far + "  LDG.E %r1, desc[%ur6:2][%r4:2];\n  STS [%r91], %r1;\n", declared)), "[%r4:2]"));
@@ -186,7 +185,7 @@ TEST_CASE("numbers inside of the sums of addresses go to their ends") {
   CHECK(has(near, ":2+0x70]"));
   CHECK(has(near, ":2, %r92:2, %r12:2;"));
   CHECK(lacks(near, "0x60"));
-  // Through a second sum, and a product.
+  // Also through a second sum, and a product.
   const std::string twice = optimized(body(sums + "  IADD64 %r10:2, %r8:2, %r92:2;\n  LDG.E %r1, "
                                                   "desc[%ur6:2][%r10:2];\n  STS [%r91], %r1;\n",
                                            declared));
@@ -195,11 +194,11 @@ TEST_CASE("numbers inside of the sums of addresses go to their ends") {
                                                     "desc[%ur6:2][%r10:2];\n  STS [%r91], %r1;\n",
                                              declared));
   CHECK(has(product, ":2+0x60]"));
-  // Whoever reads the sum as a number gets the sum.
+  // Other uses of the sum keep the sum.
   const std::string read = optimized(body(sums + load + "  STS.64 [%r91], %r8:2;\n", declared));
   CHECK(has(read, "IADD64 %r4:2, %r92:2, %r2:2;"));
   CHECK(has(read, "[%r8:2+0x10]"));
-  // There is no room for more: 24 bits with a sign.
+  // A larger offset does not fit into 24 signed bits.
   const std::string full =
       optimized(body(sums + "  LDG.E %r1, desc[%ur6:2][%r8:2+0x7fffb0];\n  STS [%r91], %r1;\n", declared));
   CHECK(has(full, "[%r8:2+0x7fffb0]"));
@@ -213,7 +212,7 @@ TEST_CASE("products of numbers go into the offsets of addresses") {
                           ", %r4:2, %ur6:2"));
   };
   CHECK(has(loaded("  IMAD.WIDE %r4:2, %r3, 8, %r92:2;\n"), "[%r92:2+-8]"));
-  // Without a sign it is a large number.
+  // As an unsigned number it is large.
   CHECK(has(loaded("  IMAD.WIDE.U32 %r4:2, %r3, 8, %r92:2;\n"), "[%r4:2+0x10]"));
 }
 
@@ -277,7 +276,7 @@ TEST_CASE("what a dominating instruction has computed is not computed again; loa
 }
 
 TEST_CASE("copies and equal values go from random programs without a change of what they do") {
-  // The interpreter works on abstract values, so only rules that keep operations as they are can be tried.
+  // The interpreter uses abstract values, so only rules that do not change operations can be tested.
   constexpr RuleTable kCopies{simplifyPhi, propagateCopies};
   std::mt19937 random(7);
   for (unsigned round = 0; round < 200; ++round) {
@@ -290,7 +289,7 @@ TEST_CASE("copies and equal values go from random programs without a change of w
     auto module = ori::test::emptyModule();
     ori::Function& f = module->newFunction("f", true);
     ori::test::fillRandomly(f, random, shape);
-    // Unknown values instead of numbers, which could change places with other operands.
+    // Use unknown values instead of numbers, which rules could exchange with other operands.
     f.forEachSafe(*f.entry(), [&](ori::Instr& instr) {
       if (instr.op != isa::Op::COPY || !instr.op_(1).isImm()) return;
       const isa::Operand to = instr.op_(0).value(), number = instr.op_(1).value();

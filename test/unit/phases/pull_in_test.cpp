@@ -1,4 +1,4 @@
-// Plans say how much they looked at: a plan may follow operands along many ways, which costs time.
+// Plans count the visited operands, because a plan may follow many operand chains, which takes time.
 
 #include "phases/remat/pull_in.h"
 

@@ -1,4 +1,4 @@
-// Orders before register allocation: they keep dependences, and their pressure is what liveness says of them.
+// Schedules before register allocation: they preserve dependences, and their pressure is equal to that of liveness.
 
 #include "phases/region_orders.h"
 #include "phases/spill_estimate.h"
@@ -17,7 +17,7 @@ using phases::Order;
 
 namespace {
 
-/// A block with one region, and what schedulers know of it.
+/// A block with one region, and the schedulers' data of it.
 struct Sample {
   explicit Sample(const std::string& body)
       : module(ori::test::parsed("module sm_90 ptx 8 8;\nkernel \"f\" {\n" + body + "  EXIT;\n}\n")),
@@ -51,7 +51,7 @@ struct Sample {
   ori::Function& function;
 };
 
-/// Random arithmetic on a few registers, which are written several times, under guards, too.
+/// Random arithmetic on a few registers, which are written several times, also under guards.
 std::string randomBody(unsigned seed) {
   std::mt19937 random(seed);
   const auto below = [&](unsigned n) { return random() % n; };
@@ -72,7 +72,7 @@ std::string randomBody(unsigned seed) {
     default:
       body += fmt::format("  ISETP.LT.AND %p901, PT, {}, {}, PT;\n  {}IADD3 {}, {}, 1, RZ;\n", a, b, guard, to, b);
     }
-    // A guarded write that nothing reads would be no life to liveness, and one to the scheduler.
+    // Store the result: an unused guarded write has no live range in liveness, but has one in the scheduler.
     if (!guard.empty()) body += fmt::format("  STG.E desc[%ur900:2][%r0:2+{}], {};\n", 512 + 4 * i, to);
   }
   for (unsigned i = 1; i <= made; i += 3)
@@ -103,7 +103,7 @@ TEST_CASE("a register that a later region writes again does not live on to there
   const ori::Liveness liveness(cfg);
   const auto regions = phases::regionsOf(sample.block());
   REQUIRE(regions.size() == 1);
-  const std::span<ori::Instr* const> region = std::span(regions[0].instrs).first(5); // in front of the barrier
+  const std::span<ori::Instr* const> region = std::span(regions[0].instrs).first(5); // before the barrier
   ori::LiveCounter live(liveness);
   live.enter(sample.block());
   for (const ori::Instr* instr = sample.block().last; instr != region.back(); instr = instr->prev)
@@ -161,10 +161,10 @@ TEST_CASE("the spill code of an order is that of the values that are read last")
       return std::pair(code.stores, code.loads);
     };
     CHECK(spills(7).first + spills(7).second == 0);
-    // The last value waits before its first reader, and again before the second.
+    // The last value is spilled before its first reader, and again before the second.
     CHECK(spills(6).first == 1);
     CHECK(spills(6).second == 2);
-    // All but the first value wait: their address stays.
+    // All values except the first are spilled: their address stays in its register.
     CHECK(spills(2).first == 5);
     CHECK(spills(2).second == 10);
   });
@@ -172,7 +172,7 @@ TEST_CASE("the spill code of an order is that of the values that are read last")
 }
 
 TEST_CASE("the spill code of predicates counts each that waits, whatever the peak") {
-  // Two predicates are live throughout; the others follow one another in pairs.
+  // Two predicates are live throughout; the others follow in pairs.
   std::string body =
       ".L0:\n  S2R %r1, SR_TID.X;\n  ISETP.GT.AND %p101, PT, %r1, 1, PT;\n  ISETP.GT.AND %p102, PT, %r1, 2, PT;\n";
   for (unsigned i = 0; i < 4; ++i)
@@ -192,7 +192,7 @@ TEST_CASE("the spill code of predicates counts each that waits, whatever the pea
     CHECK(spills(4) == std::pair(0u, 0u));
     CHECK(spills(3) == std::pair(1u, 1u));
     CHECK(spills(2) == std::pair(2u, 2u));
-    CHECK(spills(1) == std::pair(6u, 6u)); // one of each pair, too
+    CHECK(spills(1) == std::pair(6u, 6u)); // also one of each pair
   });
 }
 
@@ -225,7 +225,7 @@ TEST_CASE("depth first needs few registers where loads stand in front of the sum
   constexpr unsigned kLoads = 64;
   for (unsigned i = 0; i < kLoads; ++i)
     body += fmt::format("  LDG.E %r{}, desc[%ur900:2][%r0:2+{}];\n", 100 + i, 4 * i);
-  // A tree: neighbours first, so that a walk over it level by level holds half of all values.
+  // A tree: adjacent values are combined first. Level by level, half of all values are live.
   unsigned from = 100, made = 100 + kLoads;
   for (unsigned width = kLoads; width > 1; width /= 2)
     for (unsigned i = 0; i < width / 2; ++i, from += 2)
@@ -249,7 +249,7 @@ TEST_CASE("loads in front of a barrier are consumed there, tree after tree, thou
   for (unsigned tree = 0; tree < kTrees; ++tree)
     for (unsigned i = 0; i < kLoads; ++i)
       body += fmt::format("  LDG.E %r{}, desc[%ur900:2][%r0:2+{}];\n", load(tree, i), 4 * (tree * kLoads + i));
-  // All trees side by side.
+  // All trees interleaved.
   for (unsigned i = 1; i < kLoads; ++i)
     for (unsigned tree = 0; tree < kTrees; ++tree)
       body += fmt::format("  FADD %r{0}, %r{1}, %r{2};\n", 300 + tree * kLoads + i,
@@ -282,7 +282,7 @@ TEST_CASE("a limit of predicates guides the order, too") {
   Sample sample(body);
   sample.visit([](const phases::BlockRegion&, const phases::ScheduleRegion& region) {
     CHECK(phases::costOf(region, phases::sourceOrder(region)).peak[1] == 12);
-    // Beside three registers, half of the ten predicates that find no place.
+    // In addition to three registers, half of the ten predicates that cannot be allocated.
     CHECK(phases::costOf(region, phases::sourceOrder(region), 2).peak[0] == 3 + 5);
     CHECK(phases::costOf(region, phases::latencyFirst(region, {200, 6, 60, 6})).peak[1] <= 6);
     CHECK(phases::costOf(region, phases::pressureAware(region, {200, 6, 60, 6})).peak[1] <= 6);
@@ -328,7 +328,7 @@ TEST_CASE("independent chains are interleaved as far as registers last") {
     const auto alone = phases::costOf(region, source), two = fill(alone.peak[0] + 1), four = fill(alone.peak[0] + 3);
     CHECK(two.peak[0] == alone.peak[0] + 1);
     CHECK(four.peak[0] <= alone.peak[0] + 3);
-    // The load is waited for once; then two chains share the time of one.
+    // The load is waited for once. Then two chains overlap in the time of one.
     CHECK(2 * (two.length - 200) < alone.length);
     CHECK(four.length < two.length);
   });

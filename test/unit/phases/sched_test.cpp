@@ -47,7 +47,7 @@ struct Program {
         return phases::orderByLatency(region, graph, sm90());
       });
   }
-  /// Where the first instruction with this opcode stands.
+  /// The position of the first instruction with this opcode.
   std::size_t place(isa::Op op) const {
     const auto all = instrs();
     for (std::size_t i = 0; i < all.size(); ++i)
@@ -146,7 +146,7 @@ TEST_CASE("controls: what waits for a store of the iteration before does not wai
   for (unsigned i = 0; i < kLoads; ++i)
     lines.push_back("LDG.E R" + std::to_string(20 + i) + ", desc[UR4][R10.64+" + std::to_string(4 * i) + "]");
   lines.push_back("IADD3 R6, R30, R31, RZ");
-  for (unsigned i = 0; i < kLoads; ++i) { // so far apart that each load takes a scoreboard of its own
+  for (unsigned i = 0; i < kLoads; ++i) { // with distances such that each load has its own scoreboard
     lines.push_back("FADD R9, R9, R" + std::to_string(20 + i));
     for (unsigned k = 0; k < 6; ++k)
       lines.push_back("IADD3 R40, R40, R41, RZ");
@@ -250,7 +250,7 @@ TEST_CASE("three idle loads stand in front of a copy that follows a barrier or a
   Program first({copy, "EXIT"});
   phases::insertIdleLoads(first.function);
   CHECK(first.place(isa::Op::LDGSTS) == 3);
-  // Fences want one more, and none in functions without copies.
+  // Fences need one more, but none in functions without copies.
   Program fence({copy, "MEMBAR.ALL.CTA", "STS [R8], R6", "MEMBAR.ALL.CTA", "EXIT"});
   phases::insertIdleLoads(fence.function);
   CHECK(fence.place(isa::Op::MEMBAR) == 5);
@@ -289,7 +289,7 @@ TEST_CASE("schedule: a long latency starts first") {
 }
 
 TEST_CASE("schedule: what the iteration before has loaded is used late, and what it has computed is not") {
-  // Two copies of a loop; each uses what the other has loaded.
+  // Two copies of a loop; each uses the value that the other has loaded.
   Program program({"LDG.E R3, desc[UR4][R10.64]", "FADD R6, R2, R6", "FADD R7, R14, R7", "IADD3 R8, R8, 0x1, RZ",
                    "IADD3 R9, R9, 0x1, RZ", "@P0 BRA 0xc0", "LDG.E R2, desc[UR4][R12.64]", "FADD R6, R3, R6",
                    "IADD3 R14, R14, 0x1, RZ", "IADD3 R15, R15, 0x1, RZ", "IADD3 R16, R16, 0x1, RZ", "@P1 BRA 0x0",
@@ -350,8 +350,7 @@ TEST_CASE("schedule: memory keeps its order where addresses may meet") {
   }
 }
 
-// Every pair of instructions of which one writes what the other touches keeps its order, and the words of the new order
-// pass the checker.
+// Every pair of dependent instructions keeps its order, and the words of the new schedule pass the checker.
 TEST_CASE("schedule: random code keeps its dependences") {
   std::mt19937 random(7);
   const auto reg = [&] { return "R" + std::to_string(2 + 2 * (random() % 8)); };

@@ -1,4 +1,4 @@
-// Changes that are taken back leave the code as it was.
+// Undone changes restore the code.
 
 #include "phases/remat/undo_log.h"
 
@@ -32,7 +32,7 @@ TEST_CASE("undo: what was put in, changed and erased, in one another's way") {
   }
   log.changes(guarded, -1);
   f.setGuard(guarded, isa::Operand::pt());
-  // Each stands in front of one that has gone when it comes back.
+  // When each is restored, its successor is still erased.
   CHECK(phases::removeDead(f, {2}, [&](ori::Instr& instr) { log.erases(instr); }) == 3);
   CHECK(ori::print(f) != before);
   log.undo();

@@ -1,4 +1,4 @@
-// What copies of a loop body cost before they are written.
+// The estimated cost of copies of a loop body.
 
 #include "phases/unroll_estimate.h"
 
@@ -55,7 +55,7 @@ TEST_CASE("with one copy under way at a time nothing overlaps, and no more regis
 
 TEST_CASE("copies have one test, and one increment of an address") {
   const Body body(kLoadAndSum);
-  // Loads take four cycles of their pipe, integers two.
+  // Loads occupy their pipe for four cycles, integer instructions for two.
   CHECK(body.cost(1).busy == 2 * 4);
   CHECK(body.cost(8).busy == 8 * 4);
   const Body integers("  IADD3 %r1, %r1, 4, RZ;\n  IADD3 %r3, %r3, 7, RZ;\n  LOP3.LUT %r4, %r3, %r5, RZ, 0xc0, !PT;\n");
@@ -96,7 +96,7 @@ TEST_CASE("loops that gain are told from loops that do not") {
   };
   CHECK(priceOf(kLoadAndSum, 4) < -0.5);
   CHECK(priceOf(kLoadAndSum, 4) < priceOf(kLoadAndSum, 2));
-  std::string longBody; // issue is what takes its time
+  std::string longBody; // limited by issue slots
   for (unsigned i = 30; i < 130; ++i)
     longBody += "  IADD3 %r" + std::to_string(i) + ", %r1, " + std::to_string(i) + ", RZ;\n";
   CHECK(priceOf(longBody, 4) > -0.15);

@@ -17,7 +17,7 @@ void replaceAll(std::string& text, std::string_view what, std::string_view by) {
     text.replace(at, what.size(), by);
 }
 
-/// A compiler that takes one operation for another.
+/// A compiler that replaces one operation with another.
 class PlantedFault final : public Oracle {
  public:
   PlantedFault(std::string right, std::string wrong) : right_(std::move(right)), wrong_(std::move(wrong)) {}
@@ -107,11 +107,11 @@ TEST_CASE("engines that differ where a program has a race or reads a lane that i
     REQUIRE(engines::emulate(engines::assemble(ptx).cubin, got).isGood());
     return !engines::compare(got, wanted).isGood();
   };
-  // Lanes in step see what their neighbour wrote; threads one after the other do not.
+  // Lanes in lockstep read the value of the adjacent lane; sequential threads do not.
   const std::string race = kernel("st.global.u32 [%rd2], %r3; ld.global.u32 %r4, [%rd3];");
   CHECK(differ(race));
   CHECK(EngineOracle({}).failure(race, launch).empty());
-  // A lane that is not there has one thing for the emulator and another for the interpreter.
+  // The value of an absent lane differs between the emulator and the interpreter.
   const std::string absent = kernel("shfl.sync.idx.b32 %r4, %r3, 7, 31, -1;");
   CHECK(EngineOracle({}).failure(absent, launch).empty());
   CHECK(EngineOracle({}).failure(kernel("mov.u32 %r4, nothing;"), launch).empty());
@@ -135,7 +135,7 @@ TEST_CASE("a command decides") {
   CommandOracle oracle("grep -q st.global {} && grep -q kernel {launch}");
   const Reduced reduced = reduce::reduce(generator::moduleText({&program, 1}), program.launch, oracle);
   CAPTURE(reduced.ptx);
-  CHECK(reduced.instructions == 2); // global memory is not addressed by a number: its address is set first
+  CHECK(reduced.instructions == 2); // global memory cannot be addressed by a number: an instruction sets the address
   CHECK(reduced.ptx.find("st.global") != std::string::npos);
 }
 

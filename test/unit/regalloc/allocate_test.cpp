@@ -27,7 +27,7 @@ Allocated allocated(std::string_view body, const AllocationOptions& options = {}
   return a;
 }
 
-/// Registers are not given out in turn.
+/// Options that do not rotate registers.
 AllocationOptions inFewest() {
   AllocationOptions options;
   options.singlePass = true;
@@ -40,7 +40,7 @@ AllocationOptions budget(unsigned registers) {
   return options;
 }
 
-/// `count` values that are all live at once, then stored one after the other.
+/// `count` values that are all live at once, then stored in sequence.
 std::string manyLive(unsigned count, std::string_view definition = "S2R %r{}, SR_CLOCKLO;\n") {
   std::string body = ".L0:\n";
   for (unsigned i = 0; i < count; ++i) {
@@ -74,7 +74,7 @@ TEST_CASE("pairs and quads are aligned, and their parts may be written one by on
 TEST_CASE("a copy and its source share a register when neither is in the other's way") {
   auto a = allocated(".L0:\n S2R %r0, SR_TID.X;\n COPY %r1, %r0;\n STS [%r1], %r1;\n EXIT;\n");
   CHECK(contains(a.text(), "COPY R0, R0;"));
-  // Here the source lives on, and changes.
+  // Here the source stays live, and changes.
   auto b = allocated(".L0:\n S2R %r0, SR_TID.X;\n COPY %r1, %r0;\n IADD3 %r0, %r0, 1, RZ;\n STS [%r1], %r0;\n EXIT;\n");
   CHECK(b.problem == "");
   CHECK(b.stats().registers == 2 + 2);
@@ -104,7 +104,7 @@ TEST_CASE("a register written under guards only is not live before") {
 }
 
 TEST_CASE("values that are written and read under one guard are free around the loop") {
-  // Forty values were live throughout the loop.
+  // Forty values are live throughout the loop.
   std::string body = ".L0:\n S2R %r0, SR_TID.X;\n -> .L1;\n.L1:\n ISETP.LT.U32.AND %p1, PT, %r0, 9, PT;\n";
   for (unsigned i = 0; i < 40; ++i) {
     const std::string r = "%r" + std::to_string(10 + i);
@@ -182,7 +182,7 @@ TEST_CASE("UR0 to UR3 are never used") {
 }
 
 TEST_CASE("values of the warp on the two sides of a branch are kept apart") {
-  // Each side has one that lives across its blocks, and lanes of both may be under way at once.
+  // Each side has one that is live across its blocks, and lanes of both sides may be interleaved.
   auto a = allocated(".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.U32.AND %p1, PT, %r0, 9, PT;\n @%p1 BRA .L3;\n -> .L1;\n"
                      ".L1:\n S2UR %ur2, SR_CTAID.X;\n -> .L2;\n.L2:\n IADD3 %r0, %r0, %ur2, RZ;\n BRA .L5;\n"
                      ".L3:\n S2UR %ur3, SR_CTAID.Y;\n -> .L4;\n.L4:\n IADD3 %r0, %r0, %ur3, RZ;\n -> .L5;\n"
@@ -267,7 +267,7 @@ TEST_CASE("what cannot be done is an error that names the function, the file and
   CHECK(contains(a.problem, "'k'"));
   CHECK(contains(a.problem, " R registers"));
   CHECK(contains(a.problem, "3"));
-  // Barriers have nowhere to go.
+  // Barriers cannot be spilled.
   std::string body = ".L0:\n";
   for (unsigned i = 1; i <= 17; ++i)
     body += " BSSY %b" + std::to_string(i) + ", .L1;\n";
@@ -337,7 +337,7 @@ TEST_CASE("a remark for each register that is spilled") {
 }
 
 TEST_CASE("a spilled pair that is copied into a row is read from its own place before the copy too") {
-  // The copy comes first in the text, so its references are rewritten before the others.
+  // The copy is first in the text, so its references are rewritten before the others.
   std::string body =
       "  reg %r100:2, %r101:2, %r102:4;\n"
       ".L0:\n  S2R %r99, SR_TID.X;\n  LDS.64 %r100:2, [%r99];\n  LDS.64 %r101:2, [%r99+8];\n  BRA .L2;\n"
@@ -363,7 +363,7 @@ TEST_CASE("uniform registers that copies read late are given out in turn") {
 }
 
 TEST_CASE("uniform registers that an elected lane writes are free around the loop") {
-  // Twelve runs of eight were live throughout the outer loop: 96 of 63.
+  // Twelve tuples of eight are live throughout the outer loop: 96 of 63 registers.
   std::string declarations, body = ".L0:\n  S2R %r0, SR_TID.X;\n  -> .L1;\n.L1:\n";
   for (unsigned i = 0; i < 12; ++i) {
     const std::string run = "%ur" + std::to_string(10 + i), elected = "%p" + std::to_string(40 + i);
@@ -409,7 +409,7 @@ TEST_CASE("registers are taken in turn as far as they cost nothing") {
 }
 
 TEST_CASE("a placement in fewer registers is looked for where what is live allows it") {
-  // Pairs and single registers that begin and end in any order: the usual placements leave holes.
+  // Pairs and single registers that begin and end in any order: the standard placements leave holes.
   const auto body = [](unsigned seed) {
     std::mt19937 random(seed);
     std::string code = ".L0:\n  S2R %r0, SR_TID.X;\n", declared = "  reg";
@@ -442,7 +442,7 @@ TEST_CASE("a placement in fewer registers is looked for where what is live allow
 }
 
 TEST_CASE("predicates that are conjunctions of comparisons are computed again instead of waiting in registers") {
-  // Eight rows and eight columns: a mask for each of 64 stores, all computed in front of the first one.
+  // Eight rows and eight columns: a mask for each of 64 stores, all computed before the first one.
   std::string body = ".L0:\n";
   for (unsigned i = 0; i < 16; ++i)
     body += " LDS %r" + std::to_string(i) + ", [RZ+" + std::to_string(4 * i) + "];\n";
@@ -455,7 +455,7 @@ TEST_CASE("predicates that are conjunctions of comparisons are computed again in
     body += " @%p" + std::to_string(40 + i) + " STS [RZ+" + std::to_string(4 * i) + "], RZ;\n";
   auto a = allocated(body + " EXIT;\n");
   CHECK(a.problem == "");
-  // 73 with each of them in a register of its own.
+  // 73 if each of them is in a separate register.
   CHECK(a.stats().registers <= 16 + 4);
   CHECK(countOf(a.text(), "PLOP3") <= 7);
 }
@@ -494,7 +494,7 @@ TEST_CASE("a reload whose value a register still holds is not done again") {
 }
 
 TEST_CASE("a reload stays where the paths before it disagree") {
-  // The value waits in memory until many others are stored. One side reads it, the other one does not.
+  // The value is in memory until many others are stored. One side reads it, the other does not.
   std::string body = ".L0:\n LDS %r0, [RZ];\n";
   for (unsigned i = 10; i < 16; ++i)
     body += fmt::format(" LDS %r{}, [RZ+{}];\n", i, 4 * i);
@@ -511,11 +511,11 @@ TEST_CASE("a reload stays where the paths before it disagree") {
   const std::string text = a.text();
   CHECK(countOf(text, "STL ") > 0);
   const std::string behind = text.substr(text.find("S2R "));
-  CHECK(countOf(behind, "LDL ") == 2); // one on the side, one behind it for both reads
+  CHECK(countOf(behind, "LDL ") == 2); // one on the side, one after it for both reads
 }
 
 TEST_CASE("the question whether registers are enough counts predicates that wait in them") {
-  // Of ten predicates three or four have no register, and what they were compared from is gone.
+  // Three or four of ten predicates have no register, and the sources of their comparisons are dead.
   std::string body = ".L0:\nS2R %r0, SR_TID.X;\n";
   for (unsigned i = 0; i < 10; ++i)
     body += fmt::format("LDS %r{0}, [%r0+{1}];\nISETP.LT.AND %p{2}, PT, %r{0}, 5, PT;\n", i + 1, 4 * i, i + 20);

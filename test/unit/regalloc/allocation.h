@@ -7,7 +7,7 @@
 
 namespace orias::regalloc::test {
 
-/// Allocates the first function of a module under the allocation checker; the message when that is refused.
+/// Allocates the first function of a module under the allocation checker. Returns the message if that fails.
 inline std::string allocate(ori::Function& function, AllocationOptions options = {}) {
   options.check = true;
   std::string problem = allocateRegisters(function, options);
@@ -18,7 +18,7 @@ inline std::string allocate(ori::Function& function, AllocationOptions options =
   return {};
 }
 
-/// As text, what became of the function.
+/// The function as text.
 inline std::string text(const ori::Function& function) {
   return ori::print(function, ori::PrintOptions{false});
 }

@@ -11,7 +11,7 @@ using namespace orias::regalloc::test;
 
 namespace {
 
-/// A pair of arguments, and as many values as wanted that are used behind the call, a predicate among them.
+/// A call with a pair of arguments, and `live` values that are used after the call, including a predicate.
 std::string aroundCall(unsigned live) {
   std::string body = "  reg %r900:2, %r901:2;\n.L0:\n S2R %r900.0, SR_TID.X;\n MOV %r900.1, 5;\n"
                      " ISETP.LT.U32.AND %p902, PT, %r900.0, 9, PT;\n";

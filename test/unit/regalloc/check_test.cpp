@@ -15,7 +15,7 @@ using isa::File;
 
 namespace {
 
-/// A function and an assignment that is made by hand, so that faults can be planted in it. Virtual register n is %rn.
+/// A function and a hand-written assignment, in which faults can be planted. Virtual register n is %rn.
 struct Plan {
   std::unique_ptr<ori::Module> module;
   Assignment assignment;
@@ -45,7 +45,7 @@ constexpr const char* kLoop =
     ".L1:\n IADD3 %r1, %r1, %r0, RZ;\n ISETP.LT.U32.AND %p2, PT, %r1, 9, PT;\n MOV %r3, %r1;\n"
     " STS [%r3], %r3;\n @%p2 BRA .L1;\n -> .L2;\n.L2:\n STS [%r0], %r1;\n EXIT;\n";
 
-/// %r0 spilled by hand in a straight piece of code; the others where they are told.
+/// Straight-line code whose values are all spilled. Each register of the result is separate.
 struct SpillPlan : Plan {
   SpillPlan()
       : Plan("  reg %r1:2;\n.L0:\n S2R %r0, SR_TID.X;\n MOV %r1.0, 5;\n MOV %r1.1, 6;\n STS [%r0], %r0;\n STS.64 "
@@ -58,7 +58,7 @@ struct SpillPlan : Plan {
       spillWeb(function(), web, File::R, state, {.remat = false});
     state.grow(function());
     assignment = state.assignment;
-    // Everything in a register of its own: right in any case.
+    // Each in a separate register, which is always correct.
     for (ori::VRegId v = 0; v < function().vregCount(); ++v)
       assignment.physical.push_back(2 * v + 2);
   }
@@ -81,7 +81,7 @@ struct SpillPlan : Plan {
 
 TEST_CASE("right assignments have no faults") {
   CHECK(Plan(kStraight, {0, 1, 2}).all() == "");
-  CHECK(Plan(kStraight, {0, 1, 1}).all() == ""); // a result over a source that dies
+  CHECK(Plan(kStraight, {0, 1, 1}).all() == ""); // a result in the register of a source that dies
   CHECK(Plan(kLoop, {0, 1, 0, 2}).all() == "");
   CHECK(SpillPlan().all() == "");
 }
@@ -89,7 +89,7 @@ TEST_CASE("right assignments have no faults") {
 TEST_CASE("two values in one register at once") {
   CHECK(contains(Plan(kStraight, {0, 0, 2}).all(), "register 0 does not hold component 0 of virtual register 0"));
   CHECK(contains(Plan(kStraight, {0, 1, 0}).all(), "STS"));
-  // Only the next round of the loop suffers.
+  // Only the next iteration of the loop is affected.
   CHECK(Plan(kLoop, {0, 1, 0, 0}).all() != "");
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("guarded definitions keep the old value only in the same register") {
 }
 
 TEST_CASE("what is written under a guard may be read under it from where the old value is gone") {
-  // %r1 of the last round is not read again, so %r3 may stand in its place before the load.
+  // %r1 of the last iteration is dead, so %r3 may use its register before the load.
   const auto body = [](std::string_view guard, std::string_view between = "") {
     return "  reg %r1;\n.L0:\n S2R %r0, SR_TID.X;\n -> .L1;\n.L1:\n ISETP.LT.U32.AND %p2, PT, %r0, 9, PT;\n"
            " MOV %r3, %r0;\n STS [%r3], %r3;\n @%p2 LDS %r1, [%r0];\n" +
@@ -160,7 +160,7 @@ TEST_CASE("a guarded copy with an undefined rest may share the register of what 
   };
   CHECK(Plan(body(" {undef}"), {0, 0, 1, 1}).all() == "");
   CHECK(Plan(body(" {undef}"), {0, 0, 1, 2}).all() == "");
-  // In the register of another value it overwrites that where the guard holds.
+  // In the register of another value it overwrites this value if the guard is true.
   CHECK(contains(Plan(body(" {undef}"), {0, 0, 1, 0}).all(), "STS"));
 }
 
@@ -179,7 +179,7 @@ TEST_CASE("copies of a value under a guard take no registers of their own") {
 }
 
 TEST_CASE("a guarded definition with an undefined rest needs no old value") {
-  // %r3 stands where %r1 of the last iteration was.
+  // %r3 has the register of %r1 from the last iteration.
   const auto body = [](std::string_view mark, std::string_view use) {
     return "  reg %r1;\n.L0:\n S2R %r0, SR_TID.X;\n -> .L1;\n.L1:\n ISETP.LT.U32.AND %p2, PT, %r0, 9, PT;\n"
            " MOV %r3, %r0;\n STS [%r3], %r3;\n @%p2 LDS %r1, [%r0]" +
@@ -188,7 +188,7 @@ TEST_CASE("a guarded definition with an undefined rest needs no old value") {
   };
   CHECK(contains(Plan(body("", ""), {0, 1, 0, 1, 1}).all(), "STS"));
   CHECK(Plan(body(" {undef}", ""), {0, 1, 0, 1, 1}).all() == "");
-  // What it writes has to stay where it is.
+  // The value that it writes must be preserved.
   CHECK(contains(Plan(body(" {undef}", " MOV %r3, 5;\n STS [%r3], %r3;\n"), {0, 1, 0, 1, 1}).all(), "STS"));
 }
 
@@ -199,7 +199,7 @@ TEST_CASE("a value with no place, a tuple out of line, a number beyond the file"
                                "STS.64 [%r0], %r1:2;\n EXIT;\n";
   CHECK(Plan(pair, {0, 2}).all() == "");
   CHECK(contains(Plan(pair, {0, 3}).all(), "not aligned to 2"));
-  CHECK(contains(Plan(pair, {3, 2}).all(), "virtual register 0")); // the high word lies over the address
+  CHECK(contains(Plan(pair, {3, 2}).all(), "virtual register 0")); // the high word overlaps the address
 }
 
 TEST_CASE("a uniform register above 63 is no predicate") {
@@ -227,7 +227,7 @@ TEST_CASE("a product of a warp group an operand of a wgmma in flight") {
 }
 
 TEST_CASE("values that meet from two sides must meet in one place") {
-  // Both sides define %r1; what is in the register at the join is it on either path.
+  // Both sides define %r1; at the join the register contains it on both paths.
   constexpr const char* body =
       ".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.U32.AND %p2, PT, %r0, 9, PT;\n @%p2 BRA .L2;\n -> .L1;\n"
       ".L1:\n MOV %r1, 1;\n MOV %r3, 7;\n STS [%r0], %r3;\n BRA .L3;\n.L2:\n MOV %r1, 2;\n -> .L3;\n"
@@ -243,12 +243,12 @@ TEST_CASE("values of the warp on two sides of a branch") {
       ".L1:\n MOV %r4, %ur1;\n STS [%r0], %r4;\n BRA .L3;\n"
       ".L2:\n S2UR %ur3, SR_CTAID.Y;\n MOV %r4, %ur3;\n STS [%r0], %r4;\n -> .L3;\n.L3:\n EXIT;\n";
   CHECK(Plan(body, {0, 0, 0, 1, 1}).all() == "");
-  // For a thread %ur1 is dead on the side that writes %ur3, but the other side may run afterwards.
+  // In each thread %ur1 is dead on the side that writes %ur3, but the other side may run afterwards.
   CHECK(contains(Plan(body, {0, 0, 0, 0, 1}).all(), "virtual register 1"));
 }
 
 TEST_CASE("values of the warp behind a YIELD") {
-  // Lanes that have left the loop write %ur4 while others read %ur1 in it, up to where all wait for each other.
+  // Lanes that have left the loop write %ur4 while others read %ur1 in it, until all reconverge.
   const std::string loop =
       ".L0:\n S2R %r0, SR_TID.X;\n S2UR %ur1, SR_CTAID.X;\n -> .L1;\n.L1:\n YIELD;\n -> .L2;\n"
       ".L2:\n MOV %r2, %ur1;\n LDS %r2, [%r2];\n ISETP.NE.AND %p3, PT, %r2, RZ, PT;\n @%p3 BRA .L1;\n -> .L3;\n.L3:\n";
@@ -260,7 +260,7 @@ TEST_CASE("values of the warp behind a YIELD") {
 }
 
 TEST_CASE("values of the warp behind a YIELD that are reloaded in one block") {
-  // %ur2 is a piece of %ur1, which nobody reads behind the write of %ur4.
+  // %ur2 is a part of %ur1, which is not read after the write of %ur4.
   Plan plan(
       ".L0:\n S2R %r0, SR_TID.X;\n S2UR %ur1, SR_CTAID.X;\n -> .L1;\n.L1:\n YIELD;\n -> .L2;\n"
       ".L2:\n S2UR %ur2, SR_CTAID.X;\n MOV %r3, %ur2;\n LDS %r3, [%r3];\n S2UR %ur4, SR_CTAID.Y;\n MOV %r5, %ur4;\n"
@@ -285,7 +285,7 @@ TEST_CASE("a spill load that is missing") {
 
 TEST_CASE("spill code that names another word or another slot") {
   SpillPlan plan;
-  // The second half of the pair goes where the first is.
+  // The second half of the pair is stored at the address of the first.
   ori::Instr* store = plan.nth(isa::Op::STL, 2);
   const unsigned at = plan.frameOperand(*store);
   isa::Operand where = store->op_(at).value();
@@ -310,7 +310,7 @@ TEST_CASE("spill code that names another word or another slot") {
 
 TEST_CASE("a temporary that is overwritten between load and use") {
   SpillPlan plan;
-  // All temporaries in one register: the pair's and the address' collide.
+  // All temporaries are in one register: those of the pair and the address conflict.
   for (std::uint32_t& p : plan.assignment.physical)
     p = 2;
   CHECK(plan.all() != "");
@@ -335,7 +335,7 @@ TEST_CASE("so is the frame pointer's, where there is one") {
 }
 
 TEST_CASE("an elected lane writes uniform registers for sure, a guard does not") {
-  // %ur4 takes the register of %ur2 in each iteration.
+  // %ur4 has the register of %ur2 in each iteration.
   const auto loop = [](std::string_view guard) {
     return ".L0:\n S2R %r0, SR_TID.X;\n -> .L1;\n.L1:\n " + std::string(guard) +
            "\n @%p1 R2UR %ur2, %r0;\n UIADD3 %ur3, %ur2, 1, URZ;\n UIADD3 %ur4, %ur3, 1, URZ;\n"
@@ -347,7 +347,7 @@ TEST_CASE("an elected lane writes uniform registers for sure, a guard does not")
 }
 
 TEST_CASE("a value of the warp that waits in a register of the lanes is not lost on the other side of a branch") {
-  // %r3 keeps %ur1 for the lanes of .L1. Those of .L2 have another value in that register, and never read %ur1.
+  // %r3 holds %ur1 for the lanes of .L1. Those of .L2 have another value in that register, and never read %ur1.
   Plan plan("  reg %r0, %ur1, %p2, %r3, %r4, %ur5;\n"
             ".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.AND %p2, PT, %r0, 5, PT;\n @%p2 BRA .L2;\n -> .L1;\n"
             ".L1:\n S2UR %ur1, SR_CTAID.X;\n MOV %r3, %ur1;\n BRA .L3;\n"
@@ -365,12 +365,12 @@ TEST_CASE("a value of the warp that waits in a register of the lanes is not lost
   isMove(isa::Op::R2UR, 1, 2);
   CHECK(plan.all() == "");
   plan.assignment.physical[4] = 3;
-  plan.assignment.physical[0] = 1; // what all lanes read is in the register of %r3
+  plan.assignment.physical[0] = 1; // the register of %r3 contains a value that all lanes read
   CHECK(plan.all() != "");
 }
 
 TEST_CASE("a side without instructions disturbs no register of the warp") {
-  // The other side overwrites what it has read: that is wrong only if the side without %ur4 ran in between.
+  // The other side overwrites the value after its read. That is only wrong if the side without %ur4 runs in between.
   const auto sides = [](std::string_view other) {
     return ".L0:\n S2UR %ur1, SR_CTAID.X;\n S2R %r0, SR_TID.X;\n ISETP.LT.AND %p2, PT, %r0, 5, PT;\n"
            " @%p2 BRA .L2;\n -> .L1;\n.L1:\n UIADD3 %ur3, %ur1, 1, URZ;\n STS [%ur3], %r0;\n -> .L3;\n.L2:\n" +
@@ -381,8 +381,8 @@ TEST_CASE("a side without instructions disturbs no register of the warp") {
 }
 
 TEST_CASE("a side of a branch that ends in a block which other paths reach, too") {
-  // .L7 ends a side of the branch in .L2. On the path by .L5 the register of %ur3 holds something else, but that path
-  // does not come from the branch.
+  // .L7 ends a side of the branch in .L2. On the path through .L5 the register of %ur3 has another value, but that path
+  // does not start at the branch.
   const auto loop = [](std::string_view shared) {
     return "  reg %r0, %p1, %p2, %ur3, %ur4;\n"
            ".L0:\n S2R %r0, SR_TID.X;\n -> .L1;\n"
@@ -397,6 +397,6 @@ TEST_CASE("a side of a branch that ends in a block which other paths reach, too"
            ".L8:\n ISETP.LT.AND %p1, PT, %r0, 7, PT;\n @%p1 BRA .L1;\n -> .L9;\n.L9:\n EXIT;\n";
   };
   CHECK(Plan(loop(""), {0, 0, 1, 4, 4}).all() == "");
-  // What .L7 writes itself is written between the two sides of that branch.
+  // The write in .L7 is executed between the two sides of that branch.
   CHECK(contains(Plan(loop(" S2UR %ur4, SR_CTAID.Z;\n STS [%ur4], %r0;\n"), {0, 0, 1, 4, 4}).all(), "does not hold"));
 }

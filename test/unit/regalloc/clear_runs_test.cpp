@@ -1,4 +1,4 @@
-// What is spilled where the pressure is within the limit, and a web finds no run of registers all the same.
+// Spills where the pressure is within the limit, but no aligned run of registers is free for a web.
 
 #include "allocation.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kTemporary = std::numeric_limits<double>::infinity();
 
-/// Webs that live together.
+/// Webs that are live at the same time.
 class Crowd {
  public:
   explicit Crowd(unsigned limit) { budget.limit = limit; }

@@ -1,4 +1,4 @@
-// Frame objects that are not in use at the same time share bytes: regalloc/frame_lives.h.
+// Frame objects that are not live at the same time share bytes: regalloc/frame_lives.h.
 
 #include "allocation.h"
 

@@ -1,4 +1,4 @@
-// The objects of a frame as they are laid out: regalloc/frame_record.h.
+// The layout of frame objects: regalloc/frame_record.h.
 
 #include "allocation.h"
 
@@ -51,7 +51,7 @@ TEST_CASE("objects are laid out by category: large and small arrays, addresses t
   CHECK(named(records, "small").offset < named(records, "taken").offset);
   CHECK(named(records, "taken").offset < named(records, "direct").offset);
   CHECK(named(records, "direct").log2Align == 3);
-  // What nothing names has no bytes.
+  // Unused objects have no bytes.
   CHECK(named(records, "unused").isDead);
   CHECK_FALSE(named(records, "direct").isDead);
   CHECK(bytes == 96);

@@ -1,4 +1,4 @@
-// Functions that others call: where parameters and results are, what is saved, how frames are aligned.
+// Functions that others call: locations of parameters and results, saved registers, alignment of frames.
 
 #include "allocation.h"
 
@@ -25,7 +25,7 @@ std::string allocated(const std::string& body, AllocationOptions options = {}) {
   return text(*module->functions.front());
 }
 
-/// As many values as wanted, all live at once, and their sum as the result.
+/// `count` values, all live at once, and their sum as the result.
 std::string manyValues(unsigned count) {
   std::string body = ".L0:\n FUNCTION.ENTRY %r900, RZ, RZ;\n";
   for (unsigned i = 0; i < count; ++i)
@@ -35,7 +35,7 @@ std::string manyValues(unsigned count) {
   return body + " FUNCTION.RETURN %r900;\n";
 }
 
-/// A load of a parameter on the stack, with an object of the frame that wants an alignment.
+/// A load of a parameter on the stack, with an aligned frame object.
 std::unique_ptr<ori::Module> withParameterOnStack(std::uint32_t ofParameter, std::uint32_t ofObject) {
   auto module = function("  reg %r0, %r1;\n.L0:\n FUNCTION.ENTRY %r0, RZ, RZ;\n FUNCTION.RETURN %r1;\n");
   ori::Function& f = *module->functions.front();
@@ -53,7 +53,7 @@ std::unique_ptr<ori::Module> withParameterOnStack(std::uint32_t ofParameter, std
   where.imm = 4;
   b.emit(ori::Op::LDL, {f.use(1), isa::Operand::physical(isa::File::R, kStackPointer), isa::Operand(), where},
          {{isa::Mod::Size, isa::MemSize::B32}});
-  where.reg = 1; // an object that nothing names has no bytes
+  where.reg = 1; // an unused object has no bytes
   b.emit(ori::Op::IADD3, {f.use(1), isa::Operand::pt(), isa::Operand::pt(), f.use(1), where, isa::Operand::rz()});
   return module;
 }
@@ -84,7 +84,7 @@ TEST_CASE("a function saves what it changes of its caller's registers, and no ot
     const std::string text = allocated(manyValues(count));
     CAPTURE(text);
     CHECK(countOf(text, "STL ") == countOf(text, "LDL "));
-    // Thirteen are free: R0, and R3 to R15 but for the one that the entry needs.
+    // Thirteen are free: R0, and R3 to R15 except for the one that the entry needs.
     CHECK((countOf(text, "STL ") == 0) == (count <= 12));
     CHECK(countOf(text, "IADD3 R1, R1") == (count <= 12 ? 0 : 2));
   }
@@ -139,7 +139,7 @@ TEST_CASE("what a caller put on the stack is counted from its stack pointer when
   CAPTURE(code);
   CHECK(contains(code, "MOV R3, R1;"));
   CHECK(contains(code, "MOV R1, R3;"));
-  // The caller's pointer from where it is saved, then the parameter, 24 + 4 bytes up.
+  // Loads the caller's stack pointer from its slot, then the parameter at +24 + 4 bytes.
   CHECK(contains(code, "+0x1c]"));
   CHECK(!contains(code, "[R1+0x1c]"));
 }

@@ -1,4 +1,4 @@
-// Webs that a placement failed to place find room where others can move, and only there.
+// Webs that a placement could not place are placed if others can move, and only then.
 
 #include "allocation.h"
 
@@ -25,7 +25,7 @@ Webs websOf(const std::vector<std::tuple<unsigned, Point, Point>>& lives) {
   return webs;
 }
 
-/// No two webs share a slot at a point, tuples are aligned, and `used` is the highest slot.
+/// Checks that no two webs share a slot at a point, tuples are aligned, and `used` is the highest slot.
 void checkPlaced(const Webs& webs, const Placement& placement, const SlotBudget& budget) {
   REQUIRE(placement.failed.empty());
   std::vector<Range> taken(budget.limit);
@@ -63,7 +63,7 @@ TEST_CASE("of two placements that lack something, registers count before webs") 
 }
 
 TEST_CASE("a web takes the place of one that can go elsewhere") {
-  // The pair needs slots 0 and 1 or 2 and 3; a single one sits in each half.
+  // The pair needs slots 0 and 1 or 2 and 3; a single web is in each half.
   const Webs webs = websOf({{1, 0, 10}, {1, 0, 10}, {2, 0, 10}});
   const SlotBudget budget{4, {}, {}, isa::File::R, {}};
   Placement failed{{0, 2, kNoSlot}, {2}, 3};
@@ -92,7 +92,7 @@ TEST_CASE("of random webs in as many registers as are wanted at once, more find 
     }
     const Webs webs = websOf(lives);
     const SlotBudget budget{(webs.mostOccupied(200) + 1) / 2 * 2, {}, {}, isa::File::R, {}};
-    // First fit along the program.
+    // First fit in program order.
     Placement first{std::vector<std::uint32_t>(webs.all.size(), kNoSlot), {}, 0};
     std::vector<Range> taken(budget.limit);
     for (std::uint32_t id = 0; id < webs.all.size(); ++id) {

@@ -1,4 +1,4 @@
-// Where the pressure is within the limit, values move between registers instead of going to memory: regalloc/moves.h.
+// If the pressure is within the limit, values move between registers instead of being spilled: regalloc/moves.h.
 
 #include "allocation.h"
 
@@ -52,7 +52,7 @@ TEST_CASE("single values move between the gaps that pairs leave, and nothing is 
     auto module = ori::test::kernel(lives.declarations + ".L0:\n" + lives.body + "  EXIT;\n");
     ori::Function& function = *module->functions.front();
     AllocationOptions options;
-    options.maxRegisters = 24; // 22 without those that the chip reserves
+    options.maxRegisters = 24; // 22 without those reserved by the chip
     options.uniformPromotion = false;
     REQUIRE(allocate(function, options) == "");
     CHECK(function.stats.spillStoreBytes == 0);
@@ -63,7 +63,7 @@ TEST_CASE("single values move between the gaps that pairs leave, and nothing is 
 }
 
 TEST_CASE("a value keeps its register from one block to the next, and may leave it inside a block") {
-  // In the loop, pairs leave single holes in other places than before it.
+  // In the loop, the single holes between pairs differ from those before it.
   for (std::uint32_t seed = 0; seed < 30; ++seed) {
     CAPTURE(seed);
     const Lives lives = randomLives(seed, 16, 120);
@@ -85,7 +85,7 @@ TEST_CASE("a value keeps its register from one block to the next, and may leave 
 }
 
 TEST_CASE("pairs took no run from single values, which could move") {
-  // Up to 21 of 22 registers are live: pairs find no aligned run by themselves in some of the programs.
+  // Up to 21 of 22 registers are live: in some of the programs no aligned run is free for pairs without moves.
   for (std::uint32_t seed = 0; seed < 30; ++seed) {
     CAPTURE(seed);
     const Lives lives = randomLives(seed, 21, 60);

@@ -11,8 +11,8 @@ using ori::Op;
 
 namespace {
 
-/// Takes the allocation back into a form that the interpreter of virtual code runs: one virtual register stands for all
-/// physical ones of a file, another for the frame. Spill code becomes copies.
+/// Converts allocated code to a form for the interpreter of virtual code: one virtual register contains all physical
+/// registers of a file, another the frame. Spill code is converted to copies.
 void virtualise(ori::Function& f) {
   const ori::VRegId files[] = {f.newVReg(File::R, 255), f.newVReg(File::UR, 63), f.newVReg(File::P, 7)};
   const ori::VRegId frame = f.newVReg(File::R, 255);

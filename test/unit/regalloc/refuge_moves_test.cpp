@@ -11,8 +11,8 @@ using isa::File;
 
 namespace {
 
-/// A function whose predicates wait in registers of R, with temporaries in the predicates that `placeOf(n)` gives the
-/// n-th one. What came of it.
+/// Returns the text of a function whose predicates are spilled to R registers, with the n-th temporary in predicate
+/// `placeOf(n)`.
 template <typename F> std::string forwarded(std::string_view body, F&& placeOf) {
   const auto module = ori::test::kernel(body);
   ori::Function& function = *module->functions.front();
@@ -32,7 +32,7 @@ template <typename F> std::string forwarded(std::string_view body, F&& placeOf) 
 constexpr const char* kTwice = ".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.AND %p1, PT, %r0, 5, PT;\n"
                                " @%p1 STS [0], %r0;\n @%p1 STS [4], %r0;\n";
 
-/// Moves of predicates to R and back.
+/// The number of moves of predicates to R (stores) and back (reloads).
 unsigned stores(const std::string& text) {
   return countOf(text, "SEL ");
 }

@@ -9,7 +9,7 @@ using namespace orias::regalloc::test;
 
 namespace {
 
-/// One side gives registers back, the other asks for `count` until they are there, and has `values` at once.
+/// One side releases registers. The other requests `count` until they are available, and has `values` live at once.
 std::string uneven(unsigned values, unsigned left, unsigned count) {
   std::string body = ".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.U32.AND %p1, PT, %r0, 128, PT;\n @%p1 BRA .L3;\n -> .L1;\n"
                      ".L1:\n WARPSYNC.ALL;\n USETMAXREG.TRY_ALLOC.CTAPOOL %up2, " +
@@ -36,7 +36,7 @@ TEST_CASE("register counts: fewer behind what is given back, more behind the ans
   const ori::Function& function = *module->functions.front();
   const ori::RegisterCounts counts(function, 64);
   CHECK(counts.atStart(0) == 64);
-  CHECK(counts.atStart(1) == 64); // the loop, also when it comes round
+  CHECK(counts.atStart(1) == 64); // the loop, also from its backedge
   CHECK(counts.atStart(2) == 104);
   CHECK(counts.atStart(3) == 64);
   unsigned count = 64;

@@ -12,7 +12,7 @@ using isa::File;
 namespace {
 
 /// A function whose values of four registers are spilled. The temporaries of spill code are in R4 to R7, or each in
-/// registers of its own.
+/// separate registers.
 struct Spilled {
   std::unique_ptr<ori::Module> module;
   SpillState state;
@@ -47,13 +47,13 @@ TEST_CASE("a chain of wgmmas does not reload the sum that its registers hold") {
   CHECK(same.state.loadBytes == 3 * 16);
   CHECK(countOf(same.forwarded(), "LDL") == 0);
   CHECK(same.state.loadBytes == 0);
-  // From other registers the sum would have to be copied: the two reloads of the chain stay.
+  // From other registers the sum would have to be copied: the two reloads of the chain remain.
   Spilled apart(chain, true);
   CHECK(countOf(apart.forwarded(), "LDL") == 2);
 }
 
-/// Stores four words of a spill slot twice, with `between` in between; what is left of the stores when the words are in
-/// registers from `first` on.
+/// Stores four words of a spill slot twice, with `between` in between. Returns the number of remaining stores if the
+/// words are in registers from `first` on.
 static unsigned storesAround(std::string_view between, std::uint32_t first) {
   const auto module = ori::test::kernel("  frame \"spill\" size 16 align 16 spill;\n  reg %r1:4, %r2:2;\n.L0:\n"
                                         " LDS.64 %r2:2, [0x40];\n LDS.128 %r1:4, [0];\n"
@@ -86,7 +86,7 @@ static unsigned storesAround(std::string_view between, std::uint32_t first) {
 TEST_CASE("a word is not stored again from registers that it was stored from") {
   const std::string again = " STL.128 [R1+frame[0]], %r1:4;\n";
   CHECK(storesAround(again + " LDS.128 %r1:4, [0x10];\n", 4) == 2);
-  // A call leaves some registers as they were, and setmaxnreg none that is known.
+  // A call preserves some registers; setmaxnreg preserves no known register.
   const std::string call = " CALL.EXTERN RZ, 8, %r2:2, RZ, RZ;\n";
   CHECK(storesAround(call, 24) == 1);
   CHECK(storesAround(call, 4) == 2);

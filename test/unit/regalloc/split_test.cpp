@@ -1,4 +1,4 @@
-// Spilled values stay in registers where there is room: regalloc/gap_choice.h.
+// Spilled values stay in registers where some are free: regalloc/gap_choice.h.
 
 #include "allocation.h"
 
@@ -25,7 +25,7 @@ std::string crowd(unsigned first, unsigned count) {
 struct Result {
   std::unique_ptr<ori::Module> module;
   ori::Function& function() const { return *module->functions.front(); }
-  /// Behind the crowd.
+  /// The number of reloads after the crowd.
   unsigned reloads() const {
     const std::string all = text(function());
     return countOf(all.substr(all.rfind("S2R ")), "LDL ");
@@ -51,7 +51,7 @@ Result allocatedIn(unsigned registers, const std::string& body) {
 } // namespace
 
 TEST_CASE("a value that is spilled around code under pressure is reloaded once for a loop") {
-  // %r0 is the only one that is live over the crowd, and read three times in the loop, where there is room.
+  // Only %r0 is live across the crowd. It is read three times in the loop, where registers are free.
   const auto r =
       allocatedIn(12, ".L0:\n  LDS %r0, [URZ];\n" + crowd(10, 10) +
                           "  MOV %r3, 0;\n  -> .L1;\n.L1 depth 1:\n  IADD3 %r4, %r3, %r0, RZ;\n  STS [%r0], %r4;\n"
@@ -76,11 +76,11 @@ TEST_CASE("a value that leaves its register on one way into a loop comes back on
               "  BRA .L2;\n.L2 depth 1:\n  IADD3 %r4, %r1, %r0, RZ;\n  STS [%r0], %r4;\n  IADD3 %r5, %r1, 1, RZ;\n"
               "  ISETP.LT.U32.AND %p7, PT, %r5, 9, PT;\n  COPY %r1, %r5;\n  @%p7 BRA .L2;\n  -> .L3;\n.L3:\n  EXIT;\n");
   CHECK(r.count(isa::Op::LDL, 1) == 0);
-  CHECK(r.reloads() == 1); // behind the crowd; the other way needs none
+  CHECK(r.reloads() == 1); // after the crowd; the other path needs none
 }
 
 TEST_CASE("a value that each of many arms drives out of its register comes back where it is read") {
-  // Behind each arm there is room, but the only read is at the beginning of the loop.
+  // Registers are free after each arm, but the only read is at the beginning of the loop.
   std::string body = ".L0:\n  LDS %r0, [URZ];\n  LDS %r1, [URZ];\n  -> .L1;\n.L1 depth 1:\n  STS [URZ], %r0;\n";
   for (unsigned arm = 0; arm < 4; ++arm)
     body +=
@@ -90,7 +90,7 @@ TEST_CASE("a value that each of many arms drives out of its register comes back 
   body += "  IADD3 %r1, %r1, 1, RZ;\n  ISETP.LT.U32.AND %p19, PT, %r1, 9, PT;\n  @%p19 BRA .L1;\n  -> .L10;\n.L10:\n"
           "  EXIT;\n";
   const auto r = allocatedIn(12, body);
-  CHECK(r.count(isa::Op::LDL, 1) == 1 + 4); // %r1 is read behind each arm
+  CHECK(r.count(isa::Op::LDL, 1) == 1 + 4); // %r1 is read after each arm
 }
 
 TEST_CASE("parts of spilled values are spilled again, and there is an end to it") {
@@ -109,7 +109,7 @@ TEST_CASE("parts of spilled values are spilled again, and there is an end to it"
 }
 
 TEST_CASE("a store of what is stored again before anyone reads it goes") {
-  // The value of the first definition is read in its register only.
+  // The value of the first definition is only read in its register.
   const auto r = allocatedIn(12, ".L0:\n  LDS %r0, [URZ];\n  STS [%r0], %r0;\n  LDS %r0, [URZ+4];\n" + crowd(10, 10) +
                                      "  STS [%r0], %r0;\n  EXIT;\n");
   // One store for each slot.

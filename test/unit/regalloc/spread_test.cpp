@@ -15,8 +15,8 @@ using isa::File;
 
 namespace {
 
-/// Places the values of a kernel one after the other in the first registers that are free, then spreads them over 32.
-/// The registers of the values of so many registers, in the order of the program.
+/// Places the values of a kernel in sequence in the first free registers, then spreads them over 32. Returns the
+/// registers of the values of `width` registers, in program order.
 std::vector<std::uint32_t> spread(std::string_view body, unsigned width = 4) {
   const auto module = ori::test::kernel(body, "sm_90a");
   const ori::Function& function = *module->functions.front();

@@ -8,7 +8,7 @@ using namespace orias::regalloc;
 
 namespace {
 
-/// What TakenSlots does, one point at a time.
+/// A reference implementation of TakenSlots, one point at a time.
 struct Reference {
   std::vector<std::vector<bool>> taken; // by slot and point
 

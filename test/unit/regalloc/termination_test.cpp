@@ -1,4 +1,4 @@
-// Spilling ends for every program: regalloc/README.md, "Why spilling ends".
+// Spilling terminates for every program: regalloc/README.md, "Why spilling ends".
 
 #include "allocation.h"
 
@@ -70,7 +70,7 @@ std::string allocatedIn(unsigned registers, const std::string& body) {
 } // namespace
 
 TEST_CASE("thousands of tuples that find no aligned run do not end the allocation") {
-  // 64 passes that made room for 32 of them each were not enough.
+  // 64 passes that each freed registers for 32 of them were not sufficient.
   CHECK(allocatedIn(24, randomLives(2, 19, 8000)) == "");
 }
 

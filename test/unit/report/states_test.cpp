@@ -32,7 +32,7 @@ TEST_CASE("a difference has what changed and no more") {
   CHECK(difference({4, 5}, {}) == std::vector<Edit>{{0, 2, {}}});
   CHECK(difference({1, 2, 3, 4}, {1, 9, 3, 4}) == std::vector<Edit>{{1, 1, {9}}});
   CHECK(difference({1, 2, 3, 4}, {1, 3, 4, 8}) == std::vector<Edit>{{1, 1, {}}, {4, 0, {8}}});
-  // What moved goes in one place and comes in another: the others stay.
+  // A moved element is removed at one position and inserted at another; the others are unchanged.
   CHECK(difference({1, 2, 3, 4, 5}, {2, 3, 4, 1, 5}) == std::vector<Edit>{{0, 1, {}}, {4, 0, {1}}});
 }
 

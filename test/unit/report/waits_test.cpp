@@ -54,13 +54,13 @@ TEST_CASE("DEPBAR with a count leaves the newest ones to be waited for") {
 }
 
 TEST_CASE("a stall has the tightest of its causes") {
-  // R2 is needed at once, R3 only later.
+  // R2 is needed immediately, R3 later.
   CHECK(stalls({{"IADD3 R3, R4, R5, RZ", 1},
                 {"IADD3 R2, R4, R5, RZ", 4},
                 {"IADD3 R6, R2, R5, RZ", 1},
                 {"IADD3 R7, R3, R5, RZ", 5},
                 {"EXIT", 5}}) == std::vector<StallCause>{{1, 1, 2}});
-  // The next reader of the scoreboard comes too early without.
+  // Without the stall, the next reader of the scoreboard would be too early.
   CHECK(stalls({{"LDG.E R2, desc[UR4][R8.64]", 2, 0}, {"FADD R3, R2, R2", 1, 7, 7, 1}, {"EXIT", 5}}) ==
         std::vector<StallCause>{{0, 0, 1}});
 }

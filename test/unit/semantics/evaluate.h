@@ -1,6 +1,6 @@
 #pragma once
 
-// Instructions written as SASS text, evaluated on values that the test gives.
+// Evaluates instructions from SASS text on given values.
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/parse.h"
@@ -23,7 +23,7 @@ inline std::uint64_t bits(double value) {
   return std::bit_cast<std::uint64_t>(value);
 }
 
-/// The rows of which a test of this program has executed a function.
+/// The rows whose functions the tests of this program have executed.
 inline std::set<isa::Op>& rowsTested() {
   static std::set<isa::Op> rows;
   return rows;

@@ -169,11 +169,11 @@ TEST_CASE("F2FP.RS: each half is rounded by its own half of the random bits") {
   // 0x3f801000 loses half of a last place to f16 (13 bits), 0x3f808000 to bf16 (16 bits).
   CHECK(rounded("F16", 0x3f801000, 0x3f801000, 0x10000fff) == 0x3c013c00);
   CHECK(rounded("F16", 0x3f801000, 0xbf801000, 0x0fff1000) == 0x3c00bc01);
-  CHECK(rounded("F16", 0x3f801000, 0x3f801000, 0xefffefff) == 0x3c003c00); // the three upper bits do not count
+  CHECK(rounded("F16", 0x3f801000, 0x3f801000, 0xefffefff) == 0x3c003c00); // the three upper bits are ignored
   CHECK(rounded("BF16", 0x3f808000, 0x3f808000, 0x80007fff) == 0x3f813f80);
   CHECK(rounded("BF16", 0x00008000, 0x80008000, 0x80008000) == 0x00018001);
-  CHECK(rounded("F16", 0x477ff000, 0x477ff000, 0x10000fff) == 0x7c007bff);  // beyond 65504
-  CHECK_THROWS_AS(rounded("F16", 0x3f801000, 0x387fffff, 0), orias::Error); // subnormal, and not exact
+  CHECK(rounded("F16", 0x477ff000, 0x477ff000, 0x10000fff) == 0x7c007bff);  // above 65504
+  CHECK_THROWS_AS(rounded("F16", 0x3f801000, 0x387fffff, 0), orias::Error); // subnormal and inexact
 }
 
 TEST_CASE("F2FP.MERGE_C converts one number and keeps a half of another register") {
@@ -220,7 +220,7 @@ TEST_CASE("numbers of eight bits, and tf32") {
 TEST_CASE("F2FP.RELU: negative numbers and -0 become 0, NaN becomes the one NaN, whatever bit is the sign") {
   CHECK(result("F2FP.RELU.TF32.F32.PACK_B R0, R1", 0xbf800000) == 0);
   CHECK(result("F2FP.RELU.TF32.F32.PACK_B R0, R1", 0x80000000) == 0);
-  CHECK(result("F2FP.RELU.TF32.F32.PACK_B R0, R1", 0x3f80a000) == 0x3f80a000); // bit 15 is no sign here
+  CHECK(result("F2FP.RELU.TF32.F32.PACK_B R0, R1", 0x3f80a000) == 0x3f80a000); // bit 15 is not a sign here
   CHECK(result("F2FP.RELU.TF32.F32.PACK_B R0, R1", 0xffc01234) == 0x7fffffff);
   CHECK(result("F2FP.RELU.F16.E4M3.UNPACK_B R0, R1", 0x38c0) == 0x3c000000);
   CHECK(result("F2FP.RELU.F16.E4M3.UNPACK_B R0, R1", 0xff80) == 0x7fff0000);

@@ -112,7 +112,7 @@ TEST_CASE("logic by tables, and what predicate they give") {
 }
 
 TEST_CASE("PLOP3 of the signs of registers says how a sum overflowed") {
-  // So ptxas saturates: the signs of both operands and of the sum.
+  // As in ptxas' saturation: the signs of both operands and of the sum.
   const auto overflows = [](const char* text, std::uint32_t a, std::uint32_t b, std::uint32_t sum) {
     return Machine().set(1, a).set(2, b).set(3, sum).run(text).p(0);
   };

@@ -1,4 +1,5 @@
-// Products of matrices: where each element stands is written out again here, lane by lane, as the PTX manual draws it.
+// Products of matrices. The position of each element is specified here separately, lane by lane, according to the PTX
+// manual.
 
 #include "evaluate.h"
 #include "support/check.h"
@@ -34,7 +35,7 @@ TEST_CASE("HMMA.16816: A times the identity is A") {
       const unsigned row = g + 8 * (r % 2), column = 2 * t + 8 * (r / 2);
       w.lane[lane][kA].w[r] = half(16 * row + column) | half(16 * row + column + 1) << 16;
     }
-    // B is 16 x 8: ones where k = column, held as k = 2 t and 2 t + 1, then 8 more; column g.
+    // B is 16 x 8: ones if k = column. The words hold k = 2 t and 2 t + 1, then these + 8; column g.
     w.lane[lane][kB].w[0] = (2 * t == g ? 0x3c00u : 0) | (2 * t + 1 == g ? 0x3c000000u : 0);
     w.lane[lane][kB].w[1] = 0;
     for (unsigned k = 0; k < 4; ++k)
@@ -53,7 +54,7 @@ TEST_CASE("BMMA counts the bits that a row and a column share") {
   w.active = ~0u;
   for (unsigned lane = 0; lane < 32; ++lane) {
     const unsigned g = lane / 4, t = lane % 4;
-    // Row g has the bits below 16 g, row g + 8 all but those; column g has every bit of the lower half, and bit 200 +
+    // Row g has the bits below 16 g, row g + 8 all other bits; column g has every bit of the lower half, and bit 200 +
     // g.
     for (unsigned r = 0; r < 4; ++r) {
       const unsigned first = 32 * t + 128 * (r / 2), limit = 16 * g;
@@ -201,10 +202,10 @@ TEST_CASE("products before sm_90 of four bits, of 8-bit floating-point numbers, 
       {"IMMA.16832.U4.U4 R0, R4.ROW, R8.COL, R12", 0xffffffff, 0x22222222, 15 * 64, 4},
       {"IMMA.16864.S4.S4 R0, R4.ROW, R8.COL, R12", 0x88888888, 0x77777777, 0u - 56 * 64, 4},
       {"BMMA.88128.XOR.POPC R0, R4.ROW, R8.COL, R12", 0xff00ff00, 0xffff0000, 64, 2},
-      // 1.0 of e4m3 and 2.0 of e5m2, and the other way round.
+      // 1.0 in e4m3 and 2.0 in e5m2, and 1.0 in e5m2 and 2.0 in e4m3.
       {"QMMA.16816.F32.E4M3.E5M2 R0, R4.ROW, R8.COL, R12", 0x38383838, 0x40404040, 0x42000000, 4},
       {"QMMA.16832.F32.E5M2.E4M3 R0, R4.ROW, R8.COL, R12", 0x3c3c3c3c, 0x40404040, 0x42800000, 4},
-      // sm_120: e2m1 stands two bits high in its byte.
+      // sm_120: e2m1 is shifted by two bits in its byte.
       {"QMMA.16816.F32.E4M3.E5M2 R0, R4, R8, R12", 0x38383838, 0x40404040, 0x42000000, 4},
       {"QMMA.16832.F32.E2M1.E3M2 R0, R4, R8, R12", 0x08080808, 0x10101010, 0x42800000, 4},
   };
@@ -231,7 +232,7 @@ TEST_CASE("HMMA.884: a step gives four neighbours of a row of one of four produc
     w.active = ~0u;
     for (unsigned lane = 0; lane < 32; ++lane) {
       const unsigned number = lane / 4 % 4, line = lane % 4 + lane / 16 * 4;
-      // The first column of A is the row's number, the first row of B one more than the product's in each column.
+      // The first column of A is the row's number; the first row of B is the product's number plus one in each column.
       w.lane[lane][kA].w = {half(line), 0, 0, 0};
       w.lane[lane][kB].w = {half(number + 1), 0, 0, 0};
       w.lane[lane][kC].w = {half(100) | half(200) << 16, 0, 0, 0};

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-// The rows of Ori alone, and the integer rows that no other test has.
+// The pseudo rows of Ori, and the integer rows that have no other test.
 
 using namespace orias;
 using test::bits;

@@ -1,6 +1,6 @@
-// Sparse products against dense ones of the matrix written out. The metadata is laid out by other sources than the
-// functions under test: by reorder_meta of CUTLASS and an ldmatrix (sm_80), by the ELayouts of its traits of wgmma, and
-// for the short shapes as the PTX manual draws it.
+// Compares sparse products with dense products of the expanded matrix. The layout of the metadata is from other sources
+// than the functions under test: CUTLASS' reorder_meta and an ldmatrix (sm_80), the ELayouts of its wgmma traits, and
+// for the short shapes the PTX manual.
 
 #include "evaluate.h"
 #include "support/check.h"
@@ -72,11 +72,11 @@ Codes randomCodes(const Product& p, std::mt19937& random) {
   return codes;
 }
 
-/// What lanes that are not asked hold.
+/// The metadata of lanes that must not be read.
 constexpr std::uint32_t kOtherPlaces = 0x9999eeee;
 
-/// As the manual draws it for the short shapes: 16 bits for each of two rows in the selected lane, or a row in each
-/// lane of the selected pair.
+/// From the manual, for the short shapes: 16 bits for each of two rows in the selected lane, or a row in each lane of
+/// the selected pair.
 Words shortMetadata(const Product& p, const Codes& codes, unsigned selector) {
   Words words;
   words.fill(kOtherPlaces);
@@ -96,9 +96,9 @@ Words shortMetadata(const Product& p, const Codes& codes, unsigned selector) {
   return words;
 }
 
-/// CUTLASS for sm_80: reorder_meta shuffles words of metadata, of 16 bits or of 32, in a tile of 32 or 16 rows and two
-/// columns that is stored by columns in pairs (ColumnMajorInterleaved<2>); ldmatrix gives each lane 32 bits of it, four
-/// lanes a row of eight of them. Of a tile of 32 rows, the second product of 16 has the selector 1.
+/// CUTLASS for sm_80: reorder_meta shuffles 16-bit or 32-bit words of metadata in a tile of 32 or 16 rows and two
+/// columns, which is stored by columns in pairs (ColumnMajorInterleaved<2>). ldmatrix loads 32 bits of it for each
+/// lane; four lanes hold a row of eight of them. In a tile of 32 rows, the second product of 16 rows has selector 1.
 Words reorderedMetadata(const Product& p, const Codes& codes, unsigned selector) {
   const bool isHalf = p.bits >= 16;
   const unsigned rows = isHalf ? 32 : 16, interweave = isHalf ? 4 : 2, chunksOfWord = isHalf ? 4 : 8;
@@ -122,8 +122,8 @@ Words reorderedMetadata(const Product& p, const Codes& codes, unsigned selector)
   return words;
 }
 
-/// CUTLASS for sparse wgmma: (lane, bit) -> (row, column), ELayout_64x64, 64x32 and 64x16. Lanes whose numbers differ
-/// by a stride of 0 hold the same.
+/// CUTLASS for sparse wgmma: (lane, bit) -> (row, column), ELayout_64x64, 64x32 and 64x16. Lanes that differ in a
+/// dimension with stride 0 have the same values.
 Words groupMetadata(const Product& p, const Codes& codes) {
   Words words{};
   for (unsigned lane = 0; lane < 32; ++lane)
@@ -141,12 +141,12 @@ Words groupMetadata(const Product& p, const Codes& codes) {
   return words;
 }
 
-/// A product of random matrices with the metadata `words`: the sums by rows, as whole numbers.
+/// A product of random matrices with the metadata `words`: the sums by rows, as integers.
 struct Run {
   std::vector<int> got, wanted;
 };
 
-/// Where the elements that A has stand in a row.
+/// The columns of the stored elements of a row of A.
 std::vector<unsigned> placesOf(const Product& p, const std::array<unsigned, 16>& row) {
   std::vector<unsigned> places;
   for (unsigned chunk = 0; chunk < p.chunks(); ++chunk) {
@@ -173,7 +173,7 @@ Run multiply(const Product& p, const Codes& codes, const Words& words, unsigned 
     x = small();
 
   Run run;
-  for (unsigned row = 0; row < kRows; ++row) { // A written out
+  for (unsigned row = 0; row < kRows; ++row) { // A expanded
     const std::vector<unsigned> places = placesOf(p, codes[row]);
     std::vector<int> dense(p.depth);
     for (unsigned k = 0; k < p.depth / 2; ++k)

@@ -1,5 +1,5 @@
-// Each row of the instruction table has a function or stands in the list of those that need a machine, and the
-// functions know the rows' slots.
+// Each row of the instruction table has a function or is in the list of those that need a machine, and the functions
+// expect the slots of the rows.
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/semantics/semantics.h"
@@ -14,7 +14,7 @@ using isa::Op;
 
 namespace {
 
-/// The slots that a function expects; empty for the machine's rows.
+/// The slots that a function expects; empty for rows that need a machine.
 const std::map<Op, std::string>& expectedSlots() {
   static const std::map<Op, std::string> all = {
 #define ORIAS_LANE(op, function, slots) {Op::op, slots},

@@ -2,15 +2,15 @@
 
 #include <random>
 
-// Rows that compute the same as others, and that no row is left without a test. doctest runs files in the order of
-// their names: the last test case of this one wants to be the last of the program, and to run with all others.
+// Rows that are equivalent to others, and a check that each row has a test. doctest runs files in the order of their
+// names: the last test case of this file must be the last of the program, and must run with all others.
 
 using namespace orias;
 using test::Machine;
 
 namespace {
 
-/// "IADD3 R0, P0, PT, R1, ~R2, R3" as the uniform datapath writes it.
+/// "IADD3 R0, P0, PT, R1, ~R2, R3" as an instruction of the uniform datapath.
 std::string uniformOf(const std::string& text) {
   std::string out = "U";
   bool isStart = false;

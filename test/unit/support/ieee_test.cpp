@@ -1,5 +1,5 @@
-// The arithmetic is compared with the host's floating-point unit in each of its rounding modes, with exact sums of
-// small formats rounded by search in the list of all their values, and with answers from the PTX manual.
+// Compares the arithmetic with the host's floating-point unit in each of its rounding modes, with exact sums of small
+// formats that are rounded by search in the list of all their values, and with results from the PTX manual.
 
 #include "support/ieee.h"
 
@@ -22,7 +22,7 @@ using ieee::Rounding;
 
 namespace {
 
-/// The host in another rounding mode.
+/// Sets another rounding mode of the host.
 class HostRounding {
  public:
   explicit HostRounding(Rounding rounding) {
@@ -34,7 +34,7 @@ class HostRounding {
 
 constexpr Rounding kDirections[] = {Rounding::NearestEven, Rounding::Down, Rounding::Up, Rounding::TowardZero};
 
-/// Operands that meet all cases: special values, neighbours of powers of two, exponents near each other.
+/// Operands that cover all cases: special values, numbers next to powers of two, similar exponents.
 template <typename T, typename Word> class Operands {
  public:
   T next() {
@@ -73,7 +73,7 @@ template <typename T, typename Word> void compareWithHost() {
   for (int i = 0; i < 30000; ++i) {
     const volatile T a = operands.next(), b = operands.next(), c = operands.next();
     for (const Rounding r : kDirections) {
-      volatile T sum, product, fused, quotient, root; // computed inside the mode
+      volatile T sum, product, fused, quotient, root; // computed in this mode
       {
         HostRounding mode(r);
         sum = a + b;
@@ -91,7 +91,7 @@ template <typename T, typename Word> void compareWithHost() {
       REQUIRE(same<T>(ieee::fma(a, b, c, r), fused));
       REQUIRE(same<T>(ieee::div(a, b, r), quotient));
       REQUIRE(same<T>(ieee::sqrt(a, r), root));
-      // The exact way to nearest, too, which the functions on float and double leave to the host.
+      // Also the exact computation of NearestEven, for which the functions on float and double use the host.
       constexpr Format kFormat = sizeof(T) == 4 ? Format::F32 : Format::F64;
       if (r != Rounding::NearestEven) continue;
       const Bits x = ieee::bitsOf(T{a}), y = ieee::bitsOf(T{b}), z = ieee::bitsOf(T{c});
@@ -104,7 +104,7 @@ template <typename T, typename Word> void compareWithHost() {
   }
 }
 
-/// All finite values of a small format from zero up, in the order of their bits.
+/// All non-negative finite values of a small format, in the order of their bits.
 std::vector<double> valuesOf(Format format, unsigned count) {
   std::vector<double> values;
   for (unsigned bits = 0; bits < count; ++bits)
@@ -112,7 +112,7 @@ std::vector<double> valuesOf(Format format, unsigned count) {
   return values;
 }
 
-/// The bits of the value of the list that `exact` rounds to; none where it is beyond the last.
+/// The bits of the listed value to which `exact` rounds; nullopt if it is above the last.
 std::optional<unsigned> roundBySearch(const std::vector<double>& values, double exact, Rounding rounding) {
   const double magnitude = std::fabs(exact);
   const auto above = std::lower_bound(values.begin(), values.end(), magnitude);
@@ -147,7 +147,7 @@ TEST_CASE("f64 rounds to f32 as the host does") {
   Operands<double, std::uint64_t> operands;
   Operands<float, std::uint32_t> narrow;
   for (int i = 0; i < 30000; ++i) {
-    // Half of them lie near floats: ties and their neighbours.
+    // Half of them are near floats: ties and adjacent numbers.
     volatile double value = operands.next();
     if (i % 2 == 0) value = ieee::doubleOf(ieee::bitsOf(static_cast<double>(narrow.next())) + (i % 8 - 4));
     if (i % 4 == 0) value = ieee::doubleOf(ieee::bitsOf(double{value}) ^ Bits{1} << 28);
@@ -166,7 +166,7 @@ TEST_CASE("f64 rounds to f32 as the host does") {
 TEST_CASE("small formats round as a search among all their values says") {
   struct Case {
     Format format;
-    unsigned finite; ///< how many non-negative finite values
+    unsigned finite; ///< number of non-negative finite values
   };
   for (const Case c :
        {Case{Format::F16, 0x7c00}, Case{Format::BF16, 0x7f80}, Case{Format::E4M3, 0x7f}, Case{Format::E5M2, 0x7c}}) {
@@ -174,7 +174,7 @@ TEST_CASE("small formats round as a search among all their values says") {
     REQUIRE(std::is_sorted(values.begin(), values.end()));
     std::mt19937_64 random(7);
     for (int i = 0; i < 40000; ++i) {
-      // A value, the middle of two, or something next to these.
+      // A value, a midpoint, or a number next to these.
       const unsigned low = static_cast<unsigned>(random() % (c.finite - 1));
       const double middle = (values[low] + values[low + 1]) / 2;
       const double around[] = {values[low], middle, std::nextafter(middle, 0.0), std::nextafter(middle, 1e300),
@@ -241,7 +241,7 @@ TEST_CASE("narrow conversions overflow as the manual says") {
   CHECK(ieee::convert(Format::E5M2, Format::F32, from(1e9f)) == 0x7c);
   CHECK(ieee::convert(Format::E5M2, Format::F32, 0xffc00000, Rounding::NearestEven, Overflow::Finite) == 0x7f);
   CHECK(ieee::convert(Format::F16, Format::E4M3, 0x01) == 0x1800); // 2^-9
-  // tf32: ties away from zero, thirteen low bits gone.
+  // tf32: ties away from zero, thirteen low bits dropped.
   CHECK(ieee::convert(Format::TF32, Format::F32, 0x3f801000, Rounding::NearestAway) == 0x3f802000);
   CHECK(ieee::convert(Format::TF32, Format::F32, 0x3f801000, Rounding::NearestEven) == 0x3f800000);
   CHECK(ieee::convert(Format::TF32, Format::F32, 0x7fc00000) == 0x7fffffff);
@@ -304,7 +304,7 @@ TEST_CASE("integers become floats rounded once") {
         HostRounding mode(r);
         narrow = static_cast<float>(v);
         wide = static_cast<double>(v);
-        // The host has no conversion of unsigned words; long double holds them exactly.
+        // The host has no conversion of unsigned words; long double represents them exactly.
         const volatile long double exact = static_cast<std::uint64_t>(v);
         fromUnsigned = static_cast<float>(exact);
       }
@@ -389,7 +389,7 @@ TEST_CASE("a quotient is rounded before it is flushed") {
   const auto quotient = [](std::uint32_t a, std::uint32_t b, Rounding rounding) {
     return ieee::bitsOf(ieee::divFlushed(ieee::floatOf(a), ieee::floatOf(b), rounding));
   };
-  // (1 - 2^-24) 2^-126 needs no rounding where exponents have no bounds; as a subnormal it is a tie.
+  // (1 - 2^-24) 2^-126 is exact if exponents are unbounded; as a subnormal it is a tie.
   CHECK(quotient(0x3f7fffff, 0x7e800000, Rounding::NearestEven) == 0);
   CHECK(quotient(0x3f7fffff, 0x7e800000, Rounding::Up) == 0);
   CHECK(quotient(0xbf7fffff, 0x7e800000, Rounding::Down) == 0x80000000);
