@@ -17,7 +17,7 @@ std::vector<ListingRow> listingRows(std::span<const isa::Word> words, const std:
 /// "saxpy.cu:12": the file name without directories, and the line.
 std::string placeName(std::string_view path, std::uint32_t line);
 
-/// Fills in the occupancy for a block of `threadsPerBlock` threads; 0 stands for a default block size.
+/// Fills in the occupancy for a block of `threadsPerBlock` threads; 0: a default block size.
 void setOccupancy(ListingHeader& header, unsigned threadsPerBlock, const isa::Target& target);
 
 } // namespace orias::encoder

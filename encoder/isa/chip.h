@@ -38,9 +38,9 @@ enum class Capability : std::uint32_t {
   UniformFloat = 1 << 24,        ///< UFADD, UFFMA, UFSEL, UFSETP
   UniformLoadConstant = 1 << 25, ///< LDCU
   LoadConstantAsText = 1 << 26,  ///< LDCU in listings that are not assembled (the literature on sm_90)
-  ClusterRecords = 1 << 27,  ///< some constants are in records, of which SR_CgaSize chooses one (Target::isInRecord)
-  MinMaxReduction = 1 << 28, ///< CREDUX: minima and maxima of the lanes, which REDUX does not have
-  LoadsConstants = 1 << 29   ///< only loads have constant operands
+  ClusterRecords = 1 << 27,      ///< some constants are in records, selected by SR_CgaSize (Target::isInRecord)
+  MinMaxReduction = 1 << 28,     ///< CREDUX: minima and maxima of the lanes, which REDUX does not have
+  LoadsConstants = 1 << 29       ///< only loads have constant operands
 };
 
 struct Capabilities {
