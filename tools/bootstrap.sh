@@ -1,4 +1,4 @@
-# Shared by ./run and ./check: finds what the build needs, installs it where apt can, configures and builds.
+# Shared by ./run and ./check: finds the requirements of the build, installs them with apt if possible, configures and builds.
 # Sourced, with the root of the tree as the current folder.
 
 # The reference platform is Debian 12; the names are the same on Ubuntu.
@@ -10,7 +10,7 @@ orias_packages=(
   doctest-dev llvm-14-tools clang-format python3
 )
 
-# A browser for test/page is large: only for those who ask for it.
+# A browser for test/page is large, so it is installed only on request.
 [ -z "${ORIAS_TEST_BROWSER:-}" ] || orias_packages+=(chromium)
 
 say() { printf '%s\n' "$*" >&2; }
@@ -25,9 +25,9 @@ missing_packages() {
 
 install_missing() {
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-    return 0 # CMake says what it does not find
+    return 0 # CMake reports what it does not find
   fi
-  # Ubuntu 22.04's g++ is 11, which lacks parts of C++20; there g++-12 stands next to it.
+  # Ubuntu 22.04's g++ is 11, which lacks parts of C++20; g++-12 is available there, too.
   if [ -z "${CXX:-}" ] && [ "$(apt-cache policy g++ 2>/dev/null | sed -n 's/.*Candidate: [0-9]*:\?\([0-9]*\)\..*/\1/p')" = 11 ]; then
     orias_packages+=(g++-12)
     export CXX=g++-12
@@ -39,7 +39,7 @@ install_missing() {
   local as_root=()
   if [ "$(id -u)" -ne 0 ]; then
     if ! command -v sudo >/dev/null; then
-      # What they contain may be there all the same; CMake will see.
+      # Their contents may exist nevertheless; CMake will check.
       say "These packages are missing, and there is no sudo to install them. As root:"
       say "  apt-get install --no-install-recommends ${missing[*]}"
       return 0

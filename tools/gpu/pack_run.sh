@@ -6,7 +6,7 @@ case $0 in
 esac
 here=$(CDPATH='' cd -- "$here" && pwd)
 
-# The CUDA driver: where the environment says, or in the folders of a system's libraries. Nothing but this shell need be there to ask.
+# The CUDA driver: from the environment, or in the system's library folders. Only this shell is needed to search it.
 if [ -z "${ORIAS_CUDA_DRIVER:-}" ]; then
   ORIAS_CUDA_DRIVER=libcuda.so.1
   IFS=:
@@ -25,7 +25,7 @@ case $ORIAS_CUDA_DRIVER in
   *) beside=$here/lib ;;
 esac
 
-# With the packed C library, which need not be the machine's; then, if that finds no GPU, with the machine's.
+# First with the packed C library, which may differ from the machine's; if that finds no GPU, with the machine's.
 "$here/glibc/ld-linux-x86-64.so.2" --library-path "$here/glibc:$here/lib:$beside${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
   "$here/bin/orias-gpu-suite" "$@" "$here/cases"
 status=$?

@@ -1,5 +1,5 @@
 'use strict';
-// What both pages use: elements, packed data, themes.
+// Shared by both pages: elements, packed data, themes.
 
 function el(tag, attributes, ...children) {
   const node = document.createElement(tag);
@@ -37,14 +37,14 @@ async function unpack(id) {
   return JSON.parse(await new Response(stream).text());
 }
 
-// Number.toLocaleString() makes a new one for each call, which takes most of the time of a page with many numbers.
+// Number.toLocaleString() creates a formatter for each call, which takes most of the time of a page with many numbers.
 const kNumberFormat = new Intl.NumberFormat('en-US', {maximumFractionDigits: 2});
 
 function count(number) {
   return kNumberFormat.format(number);
 }
 
-/// Few characters: 1234567 -> 1.23M
+/// Short form: 1234567 -> 1.23M
 function shortCount(number) {
   for (const [unit, name] of [[1e9, 'G'], [1e6, 'M'], [1e4, 'k']])
     if (number >= unit) return (number / (name === 'k' ? 1e3 : unit)).toPrecision(3) + name;
@@ -63,7 +63,7 @@ function color(name) {
   return getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
 }
 
-/// Light or dark: as the system says, until somebody says otherwise. `changed` is called then, too.
+/// Light or dark: the system's setting, unless the user has chosen. `changed` is then called, too.
 function setUpTheme(changed) {
   const root = document.documentElement;
   const system = matchMedia('(prefers-color-scheme: dark)');

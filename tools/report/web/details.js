@@ -1,5 +1,5 @@
 'use strict';
-// The tabs below the panes that are text: the instruction, remarks, registers, the run.
+// The text tabs below the panes: the instruction, remarks, registers, the run.
 
 class Details {
   constructor(panes) {
@@ -79,7 +79,7 @@ class Details {
   origin(i) {
     const {code, document: report, states} = this.kernel, first = report.phases.findIndex(phase => phase.stage !== 'modules');
     const phases = [...new Set(code.phases[i])].map((p, n) => {
-      // What no phase has made comes from lowering, the last one before them.
+      // Instructions that no phase has made come from lowering, the last step before the phases.
       const index = n || p ? first + p : first - 1, state = states.findIndex(s => s.phase === index), phase = report.phases[index];
       return el('span', {}, n ? 'changed by ' : 'created by ', state < 0 ? phase.number : el('button', {class: 'link', onclick: () => this.panes.showPhase(state)}, `${phase.number} ${phase.name}`.trim()));
     });

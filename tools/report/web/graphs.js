@@ -1,5 +1,5 @@
 'use strict';
-// The tabs that are pictures: register pressure, control flow.
+// The graphical tabs: register pressure, control flow.
 
 class PressureChart {
   constructor(panes) {
@@ -24,13 +24,13 @@ class PressureChart {
     return canvas;
   }
 
-  /// When the tab is seen: a chart needs a size.
+  /// Called when the tab becomes visible, because a chart needs a size.
   draw() {
     if (this.chart) return this.chart.update();
     const {code, head} = this.kernel, {classes, reserved, maxWarps} = head.occupancy;
     const series = (file, label, name, dash) => ({label, data: code.live.map((live, i) => ({x: i, y: live[file]})), borderColor: () => color(name), backgroundColor: () => color(name), borderWidth: 1.6, borderDash: dash, pointRadius: 0, stepped: true});
     const most = code.live.reduce((m, live) => Math.max(m, live[0]), 0);
-    // The class of the peak, those below it, and the next one.
+    // The class of the peak, the lower ones, and the next higher one.
     const limits = classes.map(c => ({at: c.registers - reserved, warps: c.warps})).filter(c => c.warps > 0).sort((a, b) => a.at - b.at);
     const shown = limits.filter((c, i) => c.at <= most || i === limits.findIndex(l => l.at >= most));
     const lines = {
@@ -49,7 +49,7 @@ class PressureChart {
           ctx.moveTo(chartArea.left, y);
           ctx.lineTo(chartArea.right, y);
           ctx.stroke();
-          // Labels that would cover each other are left out: the lines stay.
+          // Labels that would overlap are left out; their lines are drawn.
           if (Math.abs(y - lastLabel) < 15) continue;
           lastLabel = y;
           const label = `up to ${at} live (${at + reserved} registers): ${warps} of ${maxWarps} warps`, width = ctx.measureText(label).width;
@@ -92,7 +92,7 @@ class PressureChart {
   }
 }
 
-/// Larger graphs are shown around the selected block only: layout takes too long, and nobody could read them.
+/// Larger graphs are shown only around the selected block: their layout takes too long and is not readable.
 const kMostBlocks = 220, kNearBlocks = 60;
 
 class FlowGraph {
@@ -120,7 +120,7 @@ class FlowGraph {
     if ([...select.options].some(option => option.value === before)) select.value = before;
   }
 
-  /// [{title, lines, to: [[block, kind]], first, ids}] of the form that is chosen.
+  /// [{title, lines, to: [[block, kind]], first, ids}] of the selected form.
   blocks() {
     const {code, head, history} = this.kernel, run = head.run;
     if (byId('flow-of').value !== 'ori')
@@ -237,7 +237,7 @@ class FlowGraph {
 
   fit() {
     const {clientWidth, clientHeight} = byId('flow');
-    // All of it where that can be read; else as wide as the tab.
+    // The whole graph if it is then readable; else as wide as the tab.
     const whole = Math.min((clientWidth - 4) / this.size[0], (clientHeight - 4) / this.size[1], 1);
     this.setZoom(whole > 0.55 ? whole : Math.min((clientWidth - 16) / this.size[0], 1));
   }

@@ -1,5 +1,5 @@
 'use strict';
-// The page of one compilation: puts the parts together, and listens to the keyboard.
+// The page of one compilation: connects the parts, and handles the keyboard.
 
 const page = {};
 
@@ -111,7 +111,7 @@ function setUpKeys(toggleTheme) {
   byId('help-button').addEventListener('click', () => byId('help').showModal());
 }
 
-/// The address may say what to show: #function=1&phase=74&at=0x120&line=12&tab=flow&both=1&theme=dark
+/// The address may specify what to show: #function=1&phase=74&at=0x120&line=12&tab=flow&both=1&theme=dark
 function showAddress() {
   const asked = new URLSearchParams(location.hash.slice(1)), {panes, kernel} = page;
   if (asked.get('both')) byId('show-before').checked = true;

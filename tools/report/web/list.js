@@ -1,5 +1,5 @@
 'use strict';
-// A list of rows of one height, of which only those that can be seen are in the page.
+// A list of rows of equal height. Only the visible rows are in the page.
 
 class RowList {
   /// `render(index, row)` fills the element of a row; `select(index)` is called when the user chooses one.
@@ -69,7 +69,7 @@ class RowList {
     this.element.scrollTop = Math.max(top - above, 0);
   }
 
-  /// Marks a row as the user's, without telling.
+  /// Marks a row as selected, without calling `select`.
   mark(index) {
     this.selected = index;
     if (index >= 0) this.reveal(index, true);

@@ -1,5 +1,5 @@
 'use strict';
-// What the page knows of one function: the parts of the report, and who belongs to whom.
+// The page's data on one function: the parts of the report, and the links between them.
 
 class Kernel {
   constructor(document, number, code, history, remarks) {
@@ -27,7 +27,7 @@ class Kernel {
 
   get count() { return this.code.text.length; }
 
-  /// The registers' accounts, unpacked when somebody looks at them.
+  /// The register data, decompressed on demand.
   async loadWhy() {
     if (this.why) return this.why;
     this.why = await unpack(`data-${this.number}-why`);
@@ -53,7 +53,7 @@ class Kernel {
     return (phase.number ? phase.number + ' ' : '') + phase.name;
   }
 
-  /// The rows (indices into history.rows) behind a state.
+  /// The rows (indices into history.rows) of a state.
   rowsOf(state) {
     if (state < 0) return new Uint32Array(0);
     if (this.rowCache[state]) return this.rowCache[state];
@@ -79,8 +79,8 @@ class Kernel {
     return this.rowCache[state];
   }
 
-  /// The rows of a state beside those before it: [before, after] with -1 for none. Rows of one instruction stand beside
-  /// each other.
+  /// The rows of a state aligned with those of the previous one: [before, after] with -1 for none. Rows of one
+  /// instruction are aligned.
   pairsOf(state) {
     const before = this.rowsOf(state - 1), after = this.rowsOf(state), ids = this.history.rows.id;
     const pairs = [];
@@ -103,7 +103,7 @@ class Kernel {
     return pairs;
   }
 
-  /// Heats of the instructions by name; nothing without a launch.
+  /// Heats of the instructions by name; empty without a launch.
   heats() {
     const run = this.head.run;
     if (!run) return null;
@@ -128,7 +128,7 @@ class Kernel {
   }
 }
 
-/// Remarks that say the same of the same line are one, with `times`.
+/// Merges equal remarks on the same line into one, with `times`.
 function mergedRemarks(remarks) {
   const known = new Map();
   for (const remark of remarks) {
@@ -139,7 +139,7 @@ function mergedRemarks(remarks) {
   return [...known.values()].map(remark => ({...remark, text: remark.message + (remark.times > 1 ? ` (${remark.times} times)` : '')}));
 }
 
-/// The places of each value of a list, but for null.
+/// The positions of each value of a list, except null.
 function groupBy(list) {
   const groups = new Map();
   list.forEach((key, i) => {

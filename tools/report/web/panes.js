@@ -1,11 +1,11 @@
 'use strict';
-// The panes side by side: phases, source, PTX, Ori and SASS, and the selection that links them.
+// The panes: phases, source, PTX, Ori and SASS, and the selection that links them.
 
 const kTrack = 9; // pixels of a scoreboard's track
 const kFiles = {R: 0, UR: 1, P: 2, UP: 3};
 
 class Panes {
-  /// `tell` is called when something else is selected; `tellPhase` when another phase is.
+  /// `tell` is called when the selection changes; `tellPhase` when the phase changes.
   constructor(tell, tellPhase) {
     this.tell = tell;
     this.tellPhase = tellPhase;
@@ -56,7 +56,7 @@ class Panes {
     for (const list of [this.phases, this.source, this.ptx, this.ori, this.sass]) list.draw();
   }
 
-  // --- the selection: a line of the PTX, places in the SASS, ids of instructions
+  // --- the selection: a line of the PTX, positions in the SASS, ids of instructions
 
   clearSelection() {
     this.line = 0;
@@ -91,7 +91,7 @@ class Panes {
     this.select({line: line[i], exact: [i], same: this.kernel.sassByLine.get(line[i]) || [], ids: [id[i]]}, from);
   }
 
-  /// From afar: another list, a chart, a graph.
+  /// A selection from another list, a chart, or a graph.
   goTo(i) {
     if (this.index >= 0) this.back.push(this.index);
     this.selectSass(i, 'elsewhere');
@@ -126,7 +126,7 @@ class Panes {
     this.tell();
   }
 
-  /// The row of the Ori pane that belongs to the selection: of the same instruction, else of the same line.
+  /// The row of the Ori pane for the selection: of the same instruction, else of the same line.
   findOri() {
     const {id, line} = this.kernel.history.rows;
     const rowOf = item => item.fold ? -1 : item.pair ? (item.pair[1] >= 0 ? item.pair[1] : item.pair[0]) : item.row;
@@ -146,7 +146,7 @@ class Panes {
     this.source.mark(Number(byId('source-file').value) === file ? line - 1 : -1);
   }
 
-  /// The mark in front of a row, and its class.
+  /// The mark before a row, and its class.
   link(row, isExact, isSame, isSelected) {
     if (isExact) row.classList.add('exact');
     else if (isSame) row.classList.add('same');
@@ -200,7 +200,7 @@ class Panes {
     this.tellPhase();
   }
 
-  /// By one phase, or to the next one that changed something.
+  /// Moves by one phase, or to the next one with changes.
   stepPhase(by, isAny) {
     for (let s = this.state + by; s >= 0 && s < this.kernel.states.length; s += by)
       if (isAny || this.isChange(s)) return this.showPhase(s);
@@ -214,7 +214,7 @@ class Panes {
     byId('pane-ori').classList.toggle('both', hasBoth);
     byId('list-ori').classList.toggle('pairs', hasBoth);
     let items = pairs.filter(pair => hasBoth || pair[1] >= 0 || isChanged(pair)).map(pair => hasBoth ? {pair, changed: isChanged(pair)} : {row: pair[1] >= 0 ? pair[1] : pair[0], kind: pair[1] < 0 ? 'gone' : pair[0] < 0 ? 'new' : pair[0] !== pair[1] ? 'changed' : '', other: pair[0], changed: isChanged(pair)});
-    // A text that is all new says nothing by its marks.
+    // If the whole text is new, marks are not useful.
     if (items.length && items.every(item => item.changed)) items.forEach(item => (item.kind = '', item.whole = true));
     if (byId('fold').checked) items = this.folded(items);
     this.oriItems = items;
@@ -284,7 +284,7 @@ class Panes {
     return el('span', {class: 'ori-lane' + (lane === 'u' ? ' uniform' : ''), title: lane === 'u' ? 'warp-uniform' : lane === 'v' ? 'divergent' : null}, lane);
   }
 
-  /// The text of a row; what differs from another one is marked.
+  /// The text of a row; differences from another one are marked.
   oriText(row, other) {
     const {text, id} = this.kernel.history.rows;
     const node = el('span', {class: id[row] !== null && id[row] < 0 ? 'label' : null});
@@ -358,7 +358,7 @@ class Panes {
     if (text) {
       this.sourceLines = text.split('\n');
     } else {
-      // Without the text, the lines that there is code of.
+      // Without the text, only the lines with code.
       let most = 0;
       for (const place of this.kernel.sassByPlace.keys()) if (Number(place.split(':')[0]) === file) most = Math.max(most, Number(place.split(':')[1]));
       this.sourceLines = Array.from({length: most}, () => null);
@@ -388,7 +388,7 @@ class Panes {
     if (!isQuiet) this.redraw();
   }
 
-  /// By row of the strip's file: what starts and ends there. Rows are put together from these when they are drawn.
+  /// By row of the strip's file: where live ranges start and end. Rows are combined from these when they are drawn.
   prepareStrip() {
     this.strips = {};
     for (const file of Object.keys(kFiles)) {
@@ -462,7 +462,7 @@ class Panes {
     if (strip) row.append(strip);
   }
 
-  /// The waits that touch the rows in view: in the track of the scoreboard, from who takes it to who waits.
+  /// The waits that touch the visible rows: in the track of the scoreboard, from the producer to the waiter.
   drawArrows(first, end) {
     const place = this.sass.space.querySelector('.s-arrows');
     this.arrows.replaceChildren();

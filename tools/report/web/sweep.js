@@ -1,5 +1,5 @@
 'use strict';
-// The page of sweeps: tables, spreads and scatter plots of what a store holds.
+// The page of sweeps: tables, distributions and scatter plots of a store's results.
 
 const kMeasures = {cycles: 'estimated cycles', full_cycles: 'cycles per block, full machine', registers: 'registers', uniform_registers: 'uniform registers', instructions: 'instructions', executed: 'executed', code_bytes: 'code bytes', spill_bytes: 'spill bytes', frame_bytes: 'frame bytes', warps: 'resident warps', seconds: 'seconds of compilation', kilobytes: 'peak kB of compilation'};
 const kShapes = ['circle', 'triangle', 'rect', 'crossRot', 'rectRot', 'star', 'cross', 'dash'];
@@ -7,7 +7,7 @@ const kColors = ['s1', 's2', 's3', 's4', 'heat', 'remark'];
 
 const sweep = {};
 
-/// The rows as objects, with the setting that each stands for.
+/// The rows as objects, each with its setting.
 function readRows({columns, rows}) {
   return rows.map(row => {
     const result = Object.fromEntries(columns.map((name, i) => [name, row[i]]));
@@ -21,7 +21,7 @@ function quantile(sorted, q) {
   return sorted[low] + (sorted[high] - sorted[low]) * (at - low);
 }
 
-/// For each setting the spread of the ratio of a measure to the defaults; the largest effects first.
+/// For each setting the distribution of the ratio of a measure to the defaults; the largest effects first.
 function effectsOf(rows, measure) {
   const keyOf = r => JSON.stringify([r.ptx, r.launch, r.chip, r.options, r.function]), base = new Map(), groups = new Map();
   for (const r of rows) if (!r.setting && r.state === 'done' && r[measure]) base.set(keyOf(r), r[measure]);
@@ -40,7 +40,7 @@ function effectsOf(rows, measure) {
   }).sort((a, b) => Math.abs(Math.log(b.mean || 1)) - Math.abs(Math.log(a.mean || 1)) || (a.setting < b.setting ? -1 : 1));
 }
 
-/// A table with headings that sort it.
+/// A table that is sorted by clicking its headings.
 class Table {
   constructor(name, columns, label, select) {
     this.columns = columns;
@@ -68,7 +68,7 @@ class Table {
     this.sort();
   }
 
-  /// The most characters of a cell of a column; of numbers only the largest is formatted.
+  /// The maximum number of characters in the cells of a column; of numbers only the largest is formatted.
   widest({name, isNumber, digits}) {
     if (!isNumber) return this.rows.reduce((most, row) => Math.max(most, (row[name] || '').length), 0);
     let largest = 0, isFraction = false;
@@ -114,7 +114,7 @@ function chart(name, config) {
   sweep.charts[name] = new Chart(byId(name), config);
 }
 
-/// A setting of many knobs in several lines.
+/// Breaks a setting of many knobs into several lines.
 function linesOf(setting) {
   const lines = [];
   for (const word of setting.split(' '))
@@ -169,7 +169,7 @@ function drawScatter() {
   });
 }
 
-/// Colors are in the charts: another theme draws them anew.
+/// Charts contain colors, so another theme redraws them.
 function drawCharts() {
   if (!sweep.rows) return;
   drawEffects();
