@@ -11,7 +11,7 @@ bool check(Module& module, const CheckOptions& options, Diagnostics& diags) {
 
 bool check(Module& module, GrowingForms& forms, const CheckOptions& options, Diagnostics& diags) {
   const bool isWhole = !diags.hasErrors();
-  // Without a version everything would be too new.
+  // Without a version every feature would be too new.
   if (!isWhole && (module.version == Version{} || module.target.arch.number == 0)) return false;
   if (isWhole) checkDeclarations(module, options, diags);
   checkInstructions(module, forms.table(), options, diags);

@@ -235,7 +235,7 @@ Constant parseDecimal(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range) {
-    // Too large is infinite, too small is zero; the exponent's sign tells which.
+    // Overflow gives infinity, underflow zero. The sign of the exponent tells which.
     const std::size_t e = text.find_first_of("eE");
     const bool small =
         e == std::string_view::npos ? text.starts_with("0") || text.starts_with(".") : text[e + 1] == '-';

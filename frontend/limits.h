@@ -7,7 +7,7 @@
 namespace orias::ptx {
 
 inline constexpr std::uint64_t kMaxSourceBytes = std::uint64_t{1} << 30;
-/// Of brackets of any kind, and of the middle parts of `a ? b : c`.
+/// Nesting of brackets of any kind, and of the middle parts of `a ? b : c`.
 inline constexpr unsigned kMaxNesting = 256;
 /// After this number of syntax errors the rest of the file is not parsed.
 inline constexpr unsigned kMaxSyntaxErrors = 1000;

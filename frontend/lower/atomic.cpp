@@ -20,7 +20,7 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-/// One atomic operation, taken apart.
+/// The parts of an atomic operation.
 struct Atomic {
   StateSpace space;
   Mod action;

@@ -68,7 +68,7 @@ bool needsFunctions(const Module& module, const FormTable& forms, const InlineLi
 /// its location; the result is then unusable.
 std::unique_ptr<ori::Module> lower(const Module& module, const isa::Target& target, Diagnostics& diagnostics,
                                    const LowerOptions& options = {});
-/// The same, with the forms of the module.
+/// Likewise, with the forms of the module.
 std::unique_ptr<ori::Module> lower(const Module& module, const FormTable& forms, const isa::Target& target,
                                    Diagnostics& diagnostics, const LowerOptions& options);
 

@@ -126,7 +126,7 @@ class Round {
 
   static bool isMovable(unsigned bits) { return bits == 16 || bits == 32 || bits == 64; }
 
-  // --- what is known
+  // --- known values
 
   void readDefinitions() {
     isDefined_.assign(f_.registers.size(), false);

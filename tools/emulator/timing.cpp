@@ -80,7 +80,7 @@ void Timing::start(unsigned warps) {
   }
 }
 
-// --- what is under way
+// --- accesses in flight
 
 template <typename Ends> void Timing::remove(Ends&& ends) {
   Clock& clock = *clock_;

@@ -52,7 +52,7 @@ class Memory {
   Fault write(std::uint64_t address, std::span<const std::byte> in);
   /// Marks bytes as initialized without writing them.
   void initialise(std::uint64_t address, std::uint64_t size);
-  /// What is in these bytes now is an address of the initial value.
+  /// Records that these bytes hold an address of the initial value.
   void noteAddress(std::uint64_t address, std::uint64_t size);
 
  private:
