@@ -152,8 +152,7 @@ class FunctionLowering {
   Address sharedAddress(const Operand& operand, StateSpace space);
   /// A 64-bit address in one register pair, with its offset added.
   isa::Operand wholeAddress(const Address& a);
-  /// The address of a variable as a value in its own space: 32 bits for shared and local, 64 for others.
-  /// Address of a frame variable; 32 bits.
+  /// The address of a frame variable; 32 bits.
   isa::Operand localAddress(VariableId id, std::int64_t offset);
   Value variableAddress(VariableId id, std::int64_t offset);
 

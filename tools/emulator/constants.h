@@ -40,7 +40,7 @@ class Constants {
 
   /// Reads `bytes` bytes of c[bank][offset] (4 or less: low part of the result). Returns nothing outside the bank.
   std::optional<std::uint64_t> read(unsigned bank, std::int64_t offset, unsigned bytes) const;
-  /// The same with the address of bank 3 in the generic window.
+  /// The bytes of a bank.
   const std::vector<std::byte>& bank(unsigned number) const { return banks_[number]; }
 
   /// The address of a relocation; 0 for an undefined symbol.
