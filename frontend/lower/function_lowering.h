@@ -154,6 +154,7 @@ class FunctionLowering {
   isa::Operand wholeAddress(const Address& a);
   /// The address of a frame variable; 32 bits.
   isa::Operand localAddress(VariableId id, std::int64_t offset);
+  /// The address of a variable as a value in its own space: 32 bits for shared and local, 64 for others.
   Value variableAddress(VariableId id, std::int64_t offset);
 
   /// The UR pair with the descriptor of global memory; URZ if the target has none.
