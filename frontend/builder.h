@@ -17,6 +17,9 @@ namespace orias::ptx {
 /// Fills a Module from the parser's events. The text is read once: names are resolved at their use, except labels,
 /// which may follow later. There is one method per relevant grammar rule; `exitRule` dispatches. The result of a rule
 /// is kept in the fields until the enclosing rule uses it.
+///
+/// builder.cpp: dispatch, module directives, debug data. builder_decl.cpp: functions, parameters, variables.
+/// builder_code.cpp: statements and operands.
 class ModuleBuilder final : public ParseEvents {
  public:
   ModuleBuilder(Module& module, TokenWindow& window, Diagnostics& diags);

@@ -14,6 +14,10 @@ class FormTable;
 /// Finds guards of a function that are true for at most one thread of the warp, and code that at most one thread
 /// executes. The sources are `elect.sync` of a whole warp, and comparisons of %tid.x with a constant where `.reqntid`
 /// guarantees that no two threads of a warp have the same %tid.x.
+///
+/// All threads of the warp reconverge at such an `elect.sync`: they see the result of the same election, and the thread
+/// elected before has left its exclusive code. The cost is linear in the statements, with a few passes over the
+/// branches.
 class Elected {
  public:
   Elected(const Module& module, const Function& function, const FormTable& forms);

@@ -11,6 +11,18 @@ namespace orias::ptx {
 
 /// Decides which calls are replaced by the body of the callee and which functions keep code of their own, called by the
 /// ABI.
+///
+/// If all calls can be inlined within the budget of the module, they are. Otherwise functions are visited callees
+/// first. A function is inlined if it has a single call site, if its body (with everything inlined into it) is small,
+/// or if the ABI cannot express its calls. All others keep code of their own. "Small" grows as far as the budget
+/// allows. A large body with several call sites is never copied to each, because the cost of its calls is relatively
+/// low. So code size and compile time stay proportional to the size of the text. Where possible, each kernel gets one
+/// copy of such a body, which its calls share (shared_calls.h). This requires that no call is in a loop and that no
+/// thread waits for another.
+///
+/// In an object the same applies to functions whose calls always reach this body: those that are not weak, have no
+/// alias and are not recursive. A function that another object can call, that has its address taken, or that nothing
+/// calls also keeps code of its own in addition to the inlined copies.
 class InlinePlan {
  public:
   InlinePlan(const Module& module, const FormTable& forms, const CallGraph& calls, const InlineLimits& limits,

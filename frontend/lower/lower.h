@@ -59,6 +59,14 @@ struct LowerOptions {
 
 /// Returns whether a whole program must be lowered as relocatable code, because some function keeps code of its own.
 /// The cases are:
+///
+/// 1. Recursion reaches a function of the driver or alloca. Inlined recursion keeps its registers below the stack
+/// pointer, where the callee has its frame.
+///
+/// 2. Functions call one another from several places. If they were inlined, lanes at different calls would execute one
+/// after the other, whereas they reconverge after the calls of a function.
+///
+/// 3. Inlining all calls would exceed the limits on code size.
 bool needsFunctions(const Module& module, const FormTable& forms, const InlineLimits& limits);
 
 /// Translates a checked PTX module to Ori, one Ori function per kernel (and, in relocatable code, per function). If
@@ -66,6 +74,10 @@ bool needsFunctions(const Module& module, const FormTable& forms, const InlineLi
 /// registers (one each, with several definitions). Statements become instructions with SASS opcodes, and pseudo
 /// instructions that later phases expand. An unsupported construct is reported as an error "not supported yet: ..." at
 /// its location; the result is then unusable.
+///
+/// Values in registers of file R: a 16- or 8-bit register occupies one 32-bit register with unspecified upper bits, so
+/// users of these bits extend first. 64-bit values are aligned pairs, 128-bit values aligned quads. Predicates are in
+/// file P.
 std::unique_ptr<ori::Module> lower(const Module& module, const isa::Target& target, Diagnostics& diagnostics,
                                    const LowerOptions& options = {});
 /// Likewise, with the forms of the module.

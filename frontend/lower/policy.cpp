@@ -1,4 +1,8 @@
 // L2 policies: createpolicy, and instructions that are only cache hints.
+//
+// A policy is a descriptor of a memory access. Its high word holds (observed) a kind in bits 24 to 28 and fields below
+// it. For a fraction of the accesses, the field is the number of sixteenths that get the primary priority, minus one.
+// For a range of addresses, the fields are the block size, the first block and the number of further blocks.
 
 #include "frontend/lower/policy.h"
 

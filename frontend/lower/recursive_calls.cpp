@@ -2,6 +2,8 @@
 // exit, and one copy of the body of each function in the recursion. A call from inside saves the caller's registers in
 // local memory below the stack pointer, writes the number of its return point to a register, and jumps. A return
 // compares that register with each possible return point. The analyses and phases see loops and memory, but no calls.
+//
+// The liveness of the finished graph determines the saved registers, so the saves are inserted last.
 
 #include "frontend/lower/function_lowering.h"
 #include "ori/analysis/analyses.h"

@@ -1,4 +1,9 @@
 // Sparse products of 8-bit floating-point numbers by two products of halves, on chips that have none of bytes.
+//
+// Of four lanes, lane j holds in a register of A the elements of chunks 2j and 2j + 1 of a row, lower bytes first. A
+// chunk is four columns, two of which are stored. So the lower halves of all registers are the even chunks of A, and
+// the upper halves the odd chunks: each makes a product of 32 columns. B and the metadata are rearranged accordingly:
+// B's rows of a chunk are the four bytes of a register; in a product of halves they are in the registers of two lanes.
 
 #include "frontend/lower/matrix_parts.h"
 #include "frontend/lower/special.h"

@@ -8,6 +8,12 @@
 namespace orias::ptx {
 
 /// Values that an instruction takes from uniform registers only, and that may be divergent.
+///
+/// `emit` is called once, to emit the instruction, when the uniform registers hold the values. If the lanes may
+/// disagree, the code is a loop: each iteration takes the values of one lane and serves all lanes with the same values;
+/// the builder's guard selects those in `emit`. Results of `emit` must go to registers that it does not read, and be
+/// copied after the loop. Not under a guard (see FunctionLowering::beginUnguarded). If only one thread is active, there
+/// is no loop.
 struct UniformWord {
   isa::Operand uniform; ///< one register of file UR
   Value value;          ///< one word

@@ -13,6 +13,14 @@ namespace orias::ptx {
 /// redirected to the clones. A function that only these calls reach itself keeps the first combination, or the calls
 /// whose spaces are not known. A function that others may reach keeps its code and its name, and the calls of this
 /// module are redirected to clones.
+///
+/// Calls in clones may pass other spaces than those in the original, so this iterates until nothing is cloned. A clone
+/// is not made twice for the same spaces. CloneLimits bounds the number of clones and their instructions.
+///
+/// Not cloned: functions that are recursive, that another module may replace (.weak), that have an alias, or that have
+/// variables outside of the frame.
+///
+/// Returns a remark for each clone. `forms` remains valid, because clones have no new opcodes.
 std::vector<PhaseRemark> cloneForSpaces(Module& module, const FormTable& forms, const MemorySpaceOptions& options);
 
 } // namespace orias::ptx

@@ -39,6 +39,16 @@ using WarnedPlaces = std::set<std::pair<std::uint32_t, std::uint32_t>>;
 /// there, and registers of a function are not yet mixed with those of callees. Lowering then emits the code of the
 /// space directly, without the loops that generic atomics require. Accesses without a proof remain generic; no space is
 /// guessed.
+///
+/// An address that is a variable plus a number is written as such, at no cost. Other addresses in shared, local and
+/// constant memory are converted before the access (cvta.to). The optimizer folds this with the conversion that made
+/// them generic.
+///
+/// Warns of atomics, and matrix loads and stores, on spaces that do not support them.
+///
+/// Phase M7, IPMSP, is the same analysis with SpaceAssumptions::followsCalls: it also knows the arguments of callers
+/// and the results of callees. Functions that are called with addresses in several spaces are cloned first
+/// (function_clones.h). Functions that other modules or pointers may reach keep generic accesses.
 ModulePhaseResult memorySpaceOpt(Module& module, GrowingForms& growing, Diagnostics& diagnostics,
                                  const MemorySpaceOptions& options, WarnedPlaces& warned);
 

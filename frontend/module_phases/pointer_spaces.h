@@ -49,6 +49,14 @@ struct PointerFacts {
 /// Computes the spaces of generic addresses in all functions of a module: the union over all definitions of a register,
 /// tracked through moves, additions, selects, and stores to and loads from local variables whose address does not
 /// escape.
+///
+/// Kernel parameters are unknown without `.ptr .global`. PTX says that a parameter without `.ptr`, and one with `.ptr`
+/// and no space, may be a generic address in any space (PTX ISA, "Kernel Function Parameter Attribute: .ptr").
+///
+/// With SpaceAssumptions::followsCalls, parameters and results of functions are the union over all calls, computed by a
+/// work list to a fixed point. A function is analyzed again when the mask of a parameter grows, its callers when that
+/// of a result does. Masks have eight bits, so each parameter puts a function on the list at most eight times. The
+/// alternate algorithm (usesWorkList = false) gives the same masks by iterating over all functions.
 class PointerSpaces {
  public:
   /// `trace`, if not null, receives a line for each step across calls.

@@ -8,6 +8,11 @@
 namespace orias::ptx {
 
 /// The possible kinds of a 64-bit value. Joins of control flow are unions, so a mask only grows.
+///
+/// A generic address keeps its space when numbers are added: PTX gives each variable a window, and an access outside
+/// the variable of an address is undefined. Arithmetic can reach another space only by adding the difference of two
+/// generic addresses, so differences are tracked, too. A value of 32 bits counts as a number, because no program splits
+/// a difference of two windows into 32 bits, extends it again and adds it.
 class SpaceMask {
  public:
   enum Bit : std::uint8_t {

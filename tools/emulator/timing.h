@@ -14,6 +14,9 @@ namespace orias::emu {
 /// value. Time is counted for each warp by the stall counts alone: no result arrives early, or for other reasons than
 /// the control words. Two writes in the wrong order leave the value of the first one. An instruction whose sources were
 /// overwritten before it read them reads the new values. Each of these is also reported.
+///
+/// The machine's registers always hold the newest values; this class keeps the older ones. Memory and convergence
+/// barriers are not timed.
 class Timing {
  public:
   /// Throws orias::Error for Ori, which has no reliable control words.

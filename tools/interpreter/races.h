@@ -15,6 +15,15 @@ namespace orias::interp {
 /// the PTX manual: barriers of the block for the participating warps, that of the cluster, bar.warp.sync (and nothing
 /// else) between lanes of a warp, mbarrier, and a release observed by an acquire, also with fences. (Different
 /// clusters: block_races.h.)
+///
+/// Threads are numbered across the blocks of the cluster; each block begins at a multiple of the warp size. Addresses
+/// of shared memory have the block's rank from bit 24 on. Another block's memory is accessible from the time at which a
+/// thread knows that the block has started (barrier.cluster.wait, or any order after a thread of it) until that block's
+/// last thread exits.
+///
+/// Order is tracked with vector clocks of warps: a thread that waits for another orders its whole warp. Three readers
+/// of a byte are remembered. Both can hide a race, but neither causes a false report. Two lanes that write the same
+/// value are not a race.
 class Races {
  public:
   enum class Memory : std::uint8_t { Shared, Global };

@@ -9,6 +9,10 @@
 #include <string_view>
 
 // Formulas of launch files: "2*x[i] + y[i]", "sum(k, 0, 16, a[i/16*16+k] * b[k*16 + i%16])".
+//
+// Integers are exact to 128 bits and are truncated to the element's width at the end (or by u32(...) and similar
+// functions). Reals are doubles, and f32(...) rounds. Operators and their precedence are C's; README.md lists the
+// functions.
 
 namespace orias::launch {
 

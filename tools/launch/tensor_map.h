@@ -15,6 +15,10 @@
 namespace orias::launch {
 
 /// A tensor in global memory and how boxes of it are copied.
+///
+/// The positions of the fields are those in ptxas' code for tensormap.replace. The fields of images, which that
+/// instruction cannot write, have positions of our own after them. For the meaning of the fields see the PTX manual,
+/// "Tensors".
 struct TensorMap {
   static constexpr std::size_t kBytes = 128;
   static constexpr unsigned kMostDimensions = 5, kMostSpatial = 3;

@@ -1,4 +1,15 @@
 // operator new and delete of the program orias.
+//
+// A compilation allocates memory about two hundred times for each instruction of its output, nearly always a few dozen
+// bytes or a table of a few kilobytes, and frees it in the same thread. Blocks of up to 1 MB come from free lists by
+// size, without locks and without a header before each block; larger ones come from malloc.
+//
+// Small blocks come from one reserved address range, which is divided into spans. All blocks of a span have the same
+// size class, also when they are reused. A table gives the size class of each 4 KB unit of the range.
+//
+// Most compilations touch less than a megabyte, and page faults are a large part of their cost. So there are few size
+// classes, the first spans of a class are small, and pages are populated in batches. After its first part the range
+// uses huge pages: faults for each 4 KB of a large compilation take a twentieth of its time.
 
 #ifndef ORIAS_SANITIZE
 
