@@ -396,7 +396,7 @@ void Machine::setBarrier(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// BMOV.32 B, MACTIVE. Lanes that are enabled later also read the mask.
+/// BMOV.32 B, MACTIVE. Written for all lanes, because lanes that are enabled later also read the mask.
 void Machine::saveActive(const Operation& op, std::uint32_t lanes) {
   std::fill_n(warp().b.data() + std::size_t{op.barrier} * kLanes, kLanes, lanes);
 }
