@@ -98,7 +98,7 @@ class Converter {
                                                                 : withMarksOf(spread(instr, plain(o)), o);
         break;
       case UniformSource::Register: o = plan_.isMoving(o) ? inUniform(o) : bring(instr, o); break;
-      case UniformSource::LoadConstant: o = loadConstant(instr, form, i); break;
+      case UniformSource::LoadConstant: o = loadConstant(instr, o, isa::operandWidth(form.op, form.mods, i)); break;
       case UniformSource::MoveImmediate: o = moveImmediate(instr, o); break;
       }
     }
@@ -186,9 +186,12 @@ class Converter {
     return spread_[key] = to;
   }
 
-  /// A bridge from the vector file, for a uniform value, to the uniform file.
+  /// A bridge from the vector file, for a uniform value, to the uniform file. A constant that was loaded for
+  /// the lanes is loaded again.
   Operand bring(Instr& where, const Operand& o) {
     const Operand source = plain(o);
+    if (const std::optional<Operand> constant = constantPlaceOf(function_, source))
+      return withMarksOf(loadConstant(where, *constant, source.width), o);
     const Key key{o.reg, o.sub, o.width};
     auto known = brought_.find(key);
     if (known == brought_.end()) {
@@ -205,9 +208,7 @@ class Converter {
     return withMarksOf(known->second, o);
   }
 
-  Operand loadConstant(Instr& where, const UniformForm& form, unsigned slot) {
-    const Operand& o = form.operands[slot];
-    const unsigned width = isa::operandWidth(form.op, form.mods, slot);
+  Operand loadConstant(Instr& where, const Operand& o, unsigned width) {
     const Key key{o.bank, static_cast<unsigned>(o.imm), width};
     ori::BlockId above = where.block->id;
     while (function_.block(above)->loopDepth != 0 && dominators_.idom(above) != ori::kNoId)

@@ -223,4 +223,19 @@ std::optional<UniformForm> uniformForm(const ori::Instr& instr, const isa::Targe
   return form;
 }
 
+std::optional<Operand> constantPlaceOf(const ori::Function& function, const Operand& source) {
+  if (!source.isReg(File::R) || !source.isVirtual() || source.width > 2) return std::nullopt;
+  const ori::Instr* def = function.singleDef(source.reg);
+  if (!def || def->op != Op::LDC || def->isGuarded()) return std::nullopt;
+  const Operand result = def->op_(0).value();
+  const auto size = isa::modAs<isa::MemSize>(*def, isa::Mod::Size);
+  if (size != (result.width == 2 ? isa::MemSize::B64 : isa::MemSize::B32)) return std::nullopt;
+  if (source.sub < result.sub || source.sub + source.width > result.sub + result.width) return std::nullopt;
+  const std::optional<UniformForm> form = ofConstantLoad(*def);
+  if (!form || form->op != Op::ULDC) return std::nullopt;
+  const std::int32_t at = form->operands[1].imm + 4 * (source.sub - result.sub);
+  if (at % (4 * source.width) != 0) return std::nullopt;
+  return Operand::constant(form->operands[1].bank, at, source.width);
+}
+
 } // namespace orias::phases

@@ -29,4 +29,8 @@ struct UniformForm {
 /// guards, uniformity of sources or control flow.
 std::optional<UniformForm> uniformForm(const ori::Instr& instr, const isa::Target& target);
 
+/// The place in a constant bank from which LDC loaded a register of file R, if it is known. Flags of the operand do not
+/// apply to the result.
+std::optional<isa::Operand> constantPlaceOf(const ori::Function& function, const isa::Operand& source);
+
 } // namespace orias::phases
