@@ -65,10 +65,12 @@ MemoryAccess accessOf(const ori::Instr& instr) {
 
   const int a = row.slotIndex("Ra"), u = row.slotIndex("URb"), o = row.slotIndex("offset");
   const int size = row.modIndex(isa::Mod::Size);
-  if (a < 0 || o < 0 || size < 0 || !movesBytes(row) || m.space == MemoryAccess::Space::Generic) return m;
+  if (a < 0 || o < 0 || size < 0 || !movesBytes(row)) return m;
+  const bool isGeneric = m.space == MemoryAccess::Space::Generic;
+  if (isGeneric && instr.op != isa::Op::LD && instr.op != isa::Op::ST) return m;
   const ori::Operand& offset = instr.op_(static_cast<unsigned>(o));
   if (!offset.isImm() && !offset.isNone()) return m;
-  m.isExact = true;
+  (isGeneric ? m.isExactGeneric : m.isExact) = true;
   m.offset = offset.imm;
   static constexpr std::uint32_t kBytes[] = {1, 1, 2, 2, 4, 8, 16, 16};
   m.bytes = kBytes[instr.mods[size] & 7];
@@ -87,7 +89,8 @@ bool mayOverlap(const MemoryAccess& a, const MemoryAccess& b, bool haveSameBases
   // A generic address may be in any space except tensor memory.
   if (a.space != b.space && (a.space == Space::Tensor || b.space == Space::Tensor)) return false;
   if (a.space != b.space) return a.space == Space::Generic || b.space == Space::Generic;
-  if (!a.isExact || !b.isExact || !haveSameBases) return true;
+  const bool areExact = (a.isExact && b.isExact) || (a.isExactGeneric && b.isExactGeneric);
+  if (!areExact || !haveSameBases) return true;
   return a.offset + a.bytes > b.offset && b.offset + b.bytes > a.offset;
 }
 

@@ -11,12 +11,13 @@ namespace orias::phases {
 struct MemoryAccess {
   enum class Space : std::uint8_t { Generic, Global, Local, Shared, Tensor };
   Space space = Space::Generic;
-  bool isStore = false;     ///< writes memory; also set for atomics
-  bool isOrdered = false;   ///< volatile, relaxed or stronger, atomic: keeps its order with other such accesses
-  bool isReadOnly = false;  ///< loads memory that is not written while the kernel runs (.nc)
-  bool isExact = false;     ///< the address is the two registers plus `offset`, and `bytes` is the size of the access
-  isa::Operand base;        ///< Kind::None if there is none
-  isa::Operand uniformBase; ///< likewise
+  bool isStore = false;    ///< writes memory; also set for atomics
+  bool isOrdered = false;  ///< volatile, relaxed or stronger, atomic: keeps its order with other such accesses
+  bool isReadOnly = false; ///< loads memory that is not written while the kernel runs (.nc)
+  bool isExact = false;    ///< the address is the two registers plus `offset`, and `bytes` is the size of the access
+  bool isExactGeneric = false; ///< the same for LD and ST, whose address is generic
+  isa::Operand base;           ///< Kind::None if there is none
+  isa::Operand uniformBase;    ///< likewise
   std::int64_t offset = 0;
   std::uint32_t bytes = 0;
 };
