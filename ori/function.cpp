@@ -69,6 +69,7 @@ VRegId Function::newVReg(File file, unsigned width, std::string_view name) {
   reg.name = intern(name);
   vregs_.push_back(reg);
   changes_.noteCode();
+  analyses_->noteElsewhere();
   return static_cast<VRegId>(vregs_.size() - 1);
 }
 
@@ -94,12 +95,22 @@ void Function::unlinkRef(Operand& operand) {
 
 void Function::assign(Instr* instr, Operand& slot, const isa::Operand& value, bool isDef) {
   changes_.noteCode();
-  if ((slot.isLabel() || value.kind == isa::Operand::Kind::Label) && instr->op != Op::PHI) changes_.noteFlow();
+  analyses_->noteElsewhere();
+  const bool namesBlock = slot.isLabel() || value.kind == isa::Operand::Kind::Label;
+  if (namesBlock && instr->op != Op::PHI) changes_.noteFlow();
+  if (instr->block) {
+    // A guard, or the predecessor of a phi source, affects the other operands.
+    if (namesBlock || &slot == &instr->guard())
+      analyses_->noteRefs(*instr);
+    else
+      analyses_->noteOperand(*instr, slot);
+  }
   unlinkRef(slot);
   static_cast<isa::Operand&>(slot) = value;
   slot.owner = instr;
   slot.isDef = isDef;
   link(slot);
+  if (instr->block) analyses_->noteOperand(*instr, slot);
 }
 
 bool Function::hasUses(VRegId id) const {
@@ -194,6 +205,7 @@ Block* Function::splitAfter(Instr* at) {
   tail->isAside = head->isAside;
   tail->fallthrough = head->fallthrough;
   changes_.noteCode();
+  analyses_->noteElsewhere(); // the flow changes, too
   tail->first = at->next;
   tail->last = at->next ? head->last : nullptr;
   if (at->next) at->next->prev = nullptr;
@@ -250,6 +262,7 @@ Instr* Function::append(Block* block, Instr* instr) {
   instr->next = nullptr;
   (block->last ? block->last->next : block->first) = instr;
   block->last = instr;
+  analyses_->noteChanged(*instr);
   return instr;
 }
 
@@ -265,6 +278,7 @@ Instr* Function::insertBefore(Instr* where, Instr* instr) {
   instr->next = where;
   (where->prev ? where->prev->next : where->block->first) = instr;
   where->prev = instr;
+  analyses_->noteChanged(*instr);
   return instr;
 }
 
@@ -276,6 +290,7 @@ void Function::unlink(Instr* instr) {
   Block* block = instr->block;
   ORIAS_CHECK(block != nullptr);
   changes_.noteCode();
+  analyses_->noteChanged(*instr);
   if (!instr->next && (namesBlocks(instr) || namesBlocks(instr->prev))) changes_.noteFlow();
   (instr->prev ? instr->prev->next : block->first) = instr->next;
   (instr->next ? instr->next->prev : block->last) = instr->prev;
@@ -286,6 +301,7 @@ void Function::unlink(Instr* instr) {
 void Function::erase(Instr* instr) {
   if (instr->block) unlink(instr);
   changes_.noteCode();
+  analyses_->noteElsewhere();
   unlinkRef(instr->operands[-1]);
   for (Operand& operand : instr->ops())
     unlinkRef(operand);
@@ -334,6 +350,7 @@ void Function::rewrite(Instr* instr, Op op, std::span<const isa::Operand> operan
   // `operands` may alias the operands of the instruction that is about to change.
   const ValueCopy values(operands);
   if (namesBlocks(instr)) changes_.noteFlow();
+  if (instr->block) analyses_->noteRefs(*instr);
   for (Operand& operand : instr->ops())
     unlinkRef(operand);
   const bool fits = values.size() <= instr->operandCount;
@@ -367,6 +384,7 @@ void Function::removeOperands(Instr* instr, unsigned first, unsigned count) {
   for (unsigned i = first; i + count < instr->operandCount; ++i)
     assign(instr, instr->operands[i], instr->operands[i + count].value(), isDefSlot(instr->op, i));
   if (namesBlocks(instr)) changes_.noteFlow();
+  if (instr->block) analyses_->noteRefs(*instr);
   for (unsigned i = instr->operandCount - count; i < instr->operandCount; ++i) {
     unlinkRef(instr->operands[i]);
     instr->operands[i] = Operand{};

@@ -16,6 +16,8 @@ bool readsCode(AnalysisKind kind) {
 bool readsValues(AnalysisKind kind) {
   return kind == AnalysisKind::Divergence;
 }
+/// Liveness is updated if at most one in so many registers is affected.
+constexpr std::size_t kShareToFollow = 4;
 
 } // namespace
 
@@ -33,22 +35,22 @@ std::string_view analysisName(AnalysisKind kind) {
   return "";
 }
 
-template <> std::vector<std::unique_ptr<const Cfg>>& Analyses::old() {
+template <> std::vector<std::unique_ptr<Cfg>>& Analyses::old() {
   return oldCfgs_;
 }
-template <> std::vector<std::unique_ptr<const DomTree>>& Analyses::old() {
+template <> std::vector<std::unique_ptr<DomTree>>& Analyses::old() {
   return oldTrees_;
 }
-template <> std::vector<std::unique_ptr<const Loops>>& Analyses::old() {
+template <> std::vector<std::unique_ptr<Loops>>& Analyses::old() {
   return oldLoops_;
 }
-template <> std::vector<std::unique_ptr<const Liveness>>& Analyses::old() {
+template <> std::vector<std::unique_ptr<Liveness>>& Analyses::old() {
   return oldLiveness_;
 }
-template <> std::vector<std::unique_ptr<const RegisterPressure>>& Analyses::old() {
+template <> std::vector<std::unique_ptr<RegisterPressure>>& Analyses::old() {
   return oldPressures_;
 }
-template <> std::vector<std::unique_ptr<const Divergence>>& Analyses::old() {
+template <> std::vector<std::unique_ptr<Divergence>>& Analyses::old() {
   return oldDivergences_;
 }
 
@@ -65,8 +67,15 @@ std::uint16_t Analyses::lastChange(AnalysisKind kind, std::uint64_t flow, std::u
   return now.valuesPhase;
 }
 
+template <typename T> void Analyses::noteBuild(AnalysisKind kind, const Kept<T>& kept) {
+  const bool isFirst = !kept.result;
+  builds_.push_back(
+      {kind, isFirst, function_.changes().phase, isFirst ? std::uint16_t{0} : lastChange(kind, kept.flow, kept.code)});
+}
+
 template <typename T, typename Make> const T& Analyses::get(AnalysisKind kind, Kept<T>& kept, Make&& make) {
   ++asked_[static_cast<std::size_t>(kind)];
+  kept.isInUse = true;
   if (holds(kind, kept)) {
     if (isVerified_)
       ORIAS_CHECK(*kept.result == make(),
@@ -74,11 +83,9 @@ template <typename T, typename Make> const T& Analyses::get(AnalysisKind kind, K
                               analysisName(kind), function_.name()));
     return *kept.result;
   }
-  const bool isFirst = !kept.result;
-  builds_.push_back(
-      {kind, isFirst, function_.changes().phase, isFirst ? std::uint16_t{0} : lastChange(kind, kept.flow, kept.code)});
+  noteBuild(kind, kept);
   if (kept.result) old<T>().push_back(std::move(kept.result));
-  kept.result = std::make_unique<const T>(make());
+  kept.result = std::make_unique<T>(make());
   kept.flow = function_.changes().flow;
   kept.code = function_.changes().code;
   kept.values = function_.changes().values;
@@ -105,14 +112,80 @@ const Loops& Analyses::loops() {
   return get(AnalysisKind::Loops, loops_, [&] { return Loops(flow, tree); });
 }
 
+void ChangeLog::begin(const Function& function) {
+  for (const VRegId reg : registers_)
+    isNoted_[reg] = false;
+  registers_.clear();
+  most_ = function.vregCount() / kShareToFollow;
+  isKept_ = true;
+}
+
+bool Analyses::mayFollow() const {
+  const Changes& now = function_.changes();
+  return liveness_.result && liveness_.flow == now.flow && liveness_.code != now.code && changed_.isKept() &&
+         now.code == logBegin_ + told_;
+}
+
+void Analyses::beginLog() {
+  changed_.begin(function_);
+  logBegin_ = function_.changes().code;
+  told_ = 0;
+}
+
+/// The cached result, to be updated; a copy if references to it may exist.
+template <typename T> T& Analyses::forChange(AnalysisKind kind, Kept<T>& kept) {
+  noteBuild(kind, kept);
+  if (kept.isInUse) {
+    auto copy = std::make_unique<T>(*kept.result);
+    old<T>().push_back(std::move(kept.result));
+    kept.result = std::move(copy);
+  }
+  kept.code = function_.changes().code;
+  kept.values = function_.changes().values;
+  return *kept.result;
+}
+
+void Analyses::followLiveness() {
+  const std::vector<LiveChange> changes = forChange(AnalysisKind::Liveness, liveness_).follow(changed_.registers());
+  beginLog();
+  if (followsPressure_) liveChanges_.insert(liveChanges_.end(), changes.begin(), changes.end());
+}
+
 const Liveness& Analyses::liveness() {
   const Cfg& flow = cfg();
-  return get(AnalysisKind::Liveness, liveness_, [&] { return Liveness(flow); });
+  if (mayFollow()) followLiveness();
+  const bool isHeld = holds(AnalysisKind::Liveness, liveness_);
+  const Liveness& liveness = get(AnalysisKind::Liveness, liveness_, [&] { return Liveness(flow); });
+  if (isHeld) return liveness;
+  followsPressure_ = false;
+  beginLog();
+  // An update does not cover unreachable blocks.
+  if (flow.reversePostOrder().size() != function_.layout().size()) changed_.giveUp();
+  return liveness;
+}
+
+void Analyses::followPressure() {
+  RegisterPressure& pressure = forChange(AnalysisKind::Pressure, pressure_);
+  for (const LiveChange& change : liveChanges_)
+    if (change.isNamed || change.in != change.out) noteBlock(*function_.block(change.block));
+  std::vector<BlockId> changed;
+  for (const BlockId id : cfg_.result->reversePostOrder())
+    if (id < isChanged_.size() && isChanged_[id]) changed.push_back(id);
+  for (const LiveChange& change : liveChanges_)
+    if (change.block >= isChanged_.size() || !isChanged_[change.block]) pressure.shift(change.block, change.in);
+  pressure.rescan(*liveness_.result, changed);
 }
 
 const RegisterPressure& Analyses::pressure() {
   const Liveness& live = liveness();
-  return get(AnalysisKind::Pressure, pressure_, [&] { return RegisterPressure(live); });
+  const bool isHeld = holds(AnalysisKind::Pressure, pressure_);
+  if (!isHeld && followsPressure_) followPressure();
+  const RegisterPressure& pressure = get(AnalysisKind::Pressure, pressure_, [&] { return RegisterPressure(live); });
+  if (isHeld) return pressure;
+  followsPressure_ = true;
+  isChanged_.assign(function_.blockIdCount(), false);
+  liveChanges_.clear();
+  return pressure;
 }
 
 const Divergence& Analyses::divergence() {
@@ -129,9 +202,11 @@ void Analyses::noteReordered(const Changes& before) {
   };
   keep(liveness_);
   keep(divergence_);
+  if (liveness_.result && liveness_.flow == now.flow && liveness_.code == now.code) beginLog();
 }
 
 void Analyses::dropStale() {
+  liveness_.isInUse = pressure_.isInUse = false;
   oldDivergences_.clear();
   oldPressures_.clear();
   oldLiveness_.clear();
@@ -141,6 +216,7 @@ void Analyses::dropStale() {
 }
 
 void Analyses::dropStaleLiveness() {
+  liveness_.isInUse = pressure_.isInUse = false;
   oldPressures_.clear();
   oldLiveness_.clear();
 }

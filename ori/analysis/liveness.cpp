@@ -42,12 +42,12 @@ class Liveness::Solver {
     std::vector<BlockId>& blocks = named_;
     for (const VRegId reg : changed)
       select(reg, blocks);
-    // Other values of a predicate change the live ranges of registers that are written under it.
+    // Other values of a predicate change the live ranges of registers that are written or read under it.
     for (const VRegId reg : changed)
       cfg_.function().forEachUse(reg, [&](const Operand& use) {
         if (&use != &use.owner->guard()) return;
         for (const Operand& o : use.owner->ops())
-          if (o.isDef && o.isVirtual()) select(o.reg, blocks);
+          if (o.isVirtual() && o.reg != isa::Operand::kNoReg) select(o.reg, blocks);
       });
     std::sort(blocks.begin(), blocks.end());
     blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
@@ -543,6 +543,21 @@ Liveness::Liveness(const Cfg& cfg)
 std::vector<LiveChange> Liveness::update(std::span<const VRegId> changed) {
   components_.extend(cfg_->function());
   return Solver(*this, changed).changes();
+}
+
+std::vector<LiveChange> Liveness::follow(std::span<const VRegId> changed) {
+  const CompId physical = components_.virtualCount();
+  components_ = Components(cfg_->function());
+  if (const CompId more = components_.virtualCount() - physical; more != 0) {
+    for (std::vector<SparseBits>* live : {&liveIn_, &liveOut_})
+      for (SparseBits& bits : *live)
+        bits.raise(physical, more);
+    for (auto& [instr, comp] : lifeStarts_)
+      if (comp >= physical) comp += more;
+  }
+  std::vector<LiveChange> changes = Solver(*this, changed).changes();
+  std::sort(maybeUndefined_.begin(), maybeUndefined_.end());
+  return changes;
 }
 
 bool Liveness::startsLife(const Instr& instr, CompId comp) const {

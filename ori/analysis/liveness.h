@@ -21,7 +21,7 @@ struct LiveChange {
   std::array<int, isa::kFileCount> in{}, out{}; ///< additional live-in and live-out registers, by File
 };
 
-/// Live-in and live-out components of blocks. A snapshot, which `update` adapts to small changes.
+/// Live-in and live-out components of blocks. A snapshot, which `update` and `follow` adapt to small changes.
 ///
 /// A component is live where its value may still be read, and some definition of it may have executed. The second
 /// condition matters for guarded code: in `@P0 LDG R4; FADD .., R4` the load may not execute, so it does not end the
@@ -44,6 +44,8 @@ class Liveness {
   /// or define; edges and blocks must be unchanged. The time is proportional to the size of the blocks that use the
   /// registers. Returns the blocks whose live-in or live-out set changed.
   std::vector<LiveChange> update(std::span<const VRegId> changed);
+  /// The same. Afterwards the numbers of components and the order of `maybeUndefined` are those of a new result, too.
+  std::vector<LiveChange> follow(std::span<const VRegId> changed);
 
   const Cfg& cfg() const { return *cfg_; }
   const Components& components() const { return components_; }

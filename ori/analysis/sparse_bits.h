@@ -30,6 +30,21 @@ class SparseBits {
     at->bits &= ~mask;
     return taken;
   }
+  /// Adds `by` to the members from `from` on.
+  void raise(std::uint32_t from, std::uint32_t by) {
+    auto at = std::lower_bound(chunks_.begin(), chunks_.end(), from / 64,
+                               [](const Chunk& chunk, std::uint32_t i) { return chunk.index < i; });
+    std::vector<std::uint32_t> raised;
+    for (; at != chunks_.end(); ++at)
+      for (std::uint64_t bits = at->bits; bits; bits &= bits - 1) {
+        const std::uint32_t member = at->index * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
+        if (member < from) continue;
+        raised.push_back(member + by);
+        at->bits &= ~(bits & -bits);
+      }
+    for (const std::uint32_t member : raised)
+      assignWord(member / 64, std::uint64_t{1} << member % 64, ~std::uint64_t{0});
+  }
   /// Bit i is member 64 * index + i.
   std::uint64_t word(std::uint32_t index) const {
     const Chunk* chunk = find(index);

@@ -143,7 +143,14 @@ TEST_CASE("analyses: random edits are counted") {
       Instr* instr = block->first;
       for (unsigned i = pick(6); instr && instr->next && i > 0; --i)
         instr = instr->next;
-      switch (pick(7)) {
+      const auto pickLike = [&](const isa::Operand& other) {
+        for (unsigned tries = 0; tries < 20; ++tries)
+          if (const VRegId reg = pick(f.vregCount());
+              f.vreg(reg).file == other.file && f.vreg(reg).width == f.vreg(other.reg).width)
+            return reg;
+        return static_cast<VRegId>(other.reg);
+      };
+      switch (pick(12)) {
       case 0:
         if (instr && !isTerminator(instr->op)) f.erase(instr);
         break;
@@ -167,6 +174,46 @@ TEST_CASE("analyses: random edits are counted") {
         if (instr && isTerminator(instr->op) && instr->operandCount && instr->op_(0).isLabel())
           f.setOperand(instr, 0, isa::Operand::label(f.layout()[pick(f.layout().size())]->id));
         break;
+      case 6: // another register is read or written
+        if (instr && instr->operandCount && instr->op_(0).isVirtual()) {
+          const unsigned index = pick(instr->operandCount);
+          isa::Operand operand = instr->op_(index).value();
+          if (operand.isVirtual()) operand.reg = pickLike(operand);
+          f.setOperand(instr, index, operand);
+        }
+        break;
+      case 7: // another guard
+        if (instr && !isTerminator(instr->op))
+          for (VRegId reg = pick(f.vregCount()); reg < f.vregCount(); ++reg)
+            if (f.vreg(reg).file == File::P) {
+              f.setGuard(instr, f.use(reg));
+              break;
+            }
+        break;
+      case 8: // again elsewhere, with a new register for its result
+        if (instr && !isTerminator(instr->op) && instr->op != Op::PHI) {
+          std::vector<isa::Operand> operands;
+          for (const Operand& o : instr->ops()) {
+            operands.push_back(o.value());
+            if (o.isDef && o.isVirtual() && pick(2)) operands.back().reg = f.newVReg(o.file, f.vreg(o.reg).width);
+          }
+          Instr* again = f.create(instr->op, operands);
+          if (pick(2)) f.setGuard(again, instr->guard().value());
+          if (Block* other = f.layout()[pick(f.layout().size())]; other->last) f.insertBefore(other->last, again);
+        }
+        break;
+      case 9: // another instruction
+        if (instr && instr->operandCount && instr->op_(0).isDef && instr->op_(0).file == File::R &&
+            instr->op_(0).width == 1) {
+          const isa::Operand result = instr->op_(0).value();
+          f.rewrite(instr, Op::MOV, std::array{result, isa::Operand::rz()});
+        }
+        break;
+      case 10: { // another name everywhere
+        const VRegId from = pick(f.vregCount());
+        f.replaceAllRefs(from, pickLike(f.use(from)));
+        break;
+      }
       default: removeUnreachableBlocks(f); break;
       }
       CHECK_NOTHROW(askAll(f));
