@@ -12,8 +12,7 @@ namespace {
 
 MemoryAccess::Space spaceOf(std::string_view name) {
   using Space = MemoryAccess::Space;
-  // Asynchronous copies access two spaces.
-  if (name.starts_with("LDGSTS")) return Space::Generic;
+  if (name.starts_with("LDGSTS")) return Space::NotLocal;
   for (const std::string_view prefix : {"LDG", "STG", "ATOMG", "REDG", "SULD", "SUST", "SUATOM", "SURED"})
     if (name.starts_with(prefix)) return Space::Global;
   for (const std::string_view prefix : {"LDL", "STL"})
@@ -22,6 +21,8 @@ MemoryAccess::Space spaceOf(std::string_view name) {
     if (name.starts_with(prefix)) return Space::Shared;
   for (const std::string_view prefix : {"LDTM", "STTM"})
     if (name.starts_with(prefix)) return Space::Tensor;
+  for (const std::string_view prefix : {"ATOM", "RED", "UBLK", "UTMA", "SYNCS", "ARRIVES"})
+    if (name.starts_with(prefix)) return Space::NotLocal;
   return Space::Generic;
 }
 
@@ -86,9 +87,12 @@ const ori::Operand& slotOf(const ori::Instr& instr, std::string_view name) {
 bool mayOverlap(const MemoryAccess& a, const MemoryAccess& b, bool haveSameBases) {
   using Space = MemoryAccess::Space;
   if ((a.isReadOnly && b.isStore) || (b.isReadOnly && a.isStore)) return false;
-  // A generic address may be in any space except tensor memory.
-  if (a.space != b.space && (a.space == Space::Tensor || b.space == Space::Tensor)) return false;
-  if (a.space != b.space) return a.space == Space::Generic || b.space == Space::Generic;
+  if (a.space != b.space) {
+    if (a.space == Space::Tensor || b.space == Space::Tensor) return false;
+    if (a.space == Space::Generic || b.space == Space::Generic) return true;
+    if (a.space == Space::Local || b.space == Space::Local) return false;
+    return a.space == Space::NotLocal || b.space == Space::NotLocal;
+  }
   const bool areExact = (a.isExact && b.isExact) || (a.isExactGeneric && b.isExactGeneric);
   if (!areExact || !haveSameBases) return true;
   return a.offset + a.bytes > b.offset && b.offset + b.bytes > a.offset;

@@ -9,7 +9,14 @@ namespace orias::phases {
 
 /// The memory that an instruction accesses, as far as its operands show. Phases share these facts.
 struct MemoryAccess {
-  enum class Space : std::uint8_t { Generic, Global, Local, Shared, Tensor };
+  enum class Space : std::uint8_t {
+    Generic, ///< any but Tensor
+    Global,
+    Local,
+    Shared,
+    Tensor,
+    NotLocal ///< Global or Shared, or both: asynchronous copies, generic atomics
+  };
   Space space = Space::Generic;
   bool isStore = false;    ///< writes memory; also set for atomics
   bool isOrdered = false;  ///< volatile, relaxed or stronger, atomic: keeps its order with other such accesses

@@ -81,7 +81,8 @@ class ReadOnlyLoads {
           why = "an ordered access may synchronize with other kernels";
         if (instr.op == Op::LDG && !access.isOrdered && !access.isReadOnly) loads_.push_back(&instr);
         if (!access.isStore || isShared || access.space == MemoryAccess::Space::Local) continue;
-        if (access.space == MemoryAccess::Space::Generic || isa::desc(instr.op).slotIndex("Ra") < 0)
+        if (access.space == MemoryAccess::Space::Generic || access.space == MemoryAccess::Space::NotLocal ||
+            isa::desc(instr.op).slotIndex("Ra") < 0)
           why = "the target of a store is unknown";
         stores_.push_back(&instr);
       }
