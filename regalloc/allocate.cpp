@@ -24,6 +24,7 @@
 #include "regalloc/reloads.h"
 #include "regalloc/slots.h"
 #include "regalloc/spill.h"
+#include "regalloc/spilled_predicates.h"
 #include "regalloc/uniform_refuge.h"
 #include "support/check.h"
 
@@ -110,6 +111,7 @@ class Allocator {
     for (File file : {File::B, File::UP, File::P, File::UR, File::R}) {
       std::string problem = allocateFile(file);
       if (!problem.empty()) return problem;
+      if (file == File::P && combineSpilledPredicates(function_, state_)) code_.reset();
     }
     state_.grow(function_);
     state_.assignment.physical = physical_;
