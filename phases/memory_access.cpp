@@ -66,7 +66,7 @@ MemoryAccess accessOf(const ori::Instr& instr) {
 
   const int a = row.slotIndex("Ra"), u = row.slotIndex("URb"), o = row.slotIndex("offset");
   const int size = row.modIndex(isa::Mod::Size);
-  if (a < 0 || o < 0 || size < 0 || !movesBytes(row)) return m;
+  if (a < 0 || o < 0 || size < 0 || !movesBytes(row) || m.space == MemoryAccess::Space::NotLocal) return m;
   const bool isGeneric = m.space == MemoryAccess::Space::Generic;
   if (isGeneric && instr.op != isa::Op::LD && instr.op != isa::Op::ST) return m;
   const ori::Operand& offset = instr.op_(static_cast<unsigned>(o));
