@@ -217,9 +217,9 @@ int main(int argc, char** argv) {
     if (!isWatched) std::cerr << "function_order: the program cannot be watched\n";
     std::vector<bool> isTaken(sections.size());
     for (const std::uint64_t function : watcher.called()) {
-      const auto behind = std::ranges::upper_bound(sections, function, {}, &Section::address);
-      if (behind == sections.begin()) continue;
-      const auto section = behind - 1;
+      const auto after = std::ranges::upper_bound(sections, function, {}, &Section::address);
+      if (after == sections.begin()) continue;
+      const auto section = after - 1;
       const auto index = static_cast<std::size_t>(section - sections.begin());
       if (function - section->address >= section->size || isTaken[index]) continue;
       isTaken[index] = true;

@@ -2,8 +2,8 @@
 
 #include "encoder/isa/isa.h"
 #include "ori/instr.h"
+#include "regalloc/debug_def.h"
 #include "regalloc/frame_record.h"
-#include "regalloc/named_write.h"
 
 #include <cstdint>
 #include <memory>
@@ -52,7 +52,7 @@ using LiveCounts = std::array<unsigned, isa::kFileCount>;
 
 /// Whether the lanes of a warp that execute an instruction together get the same results. Without results: whether they
 /// do the same.
-enum class LaneMark : std::uint8_t { Unknown, Uniform, Varying };
+enum class UniformityNote : std::uint8_t { Unknown, Uniform, Varying };
 
 /// The machine code of one function, for the cubin and the listing.
 struct FunctionCode {
@@ -63,13 +63,13 @@ struct FunctionCode {
   std::vector<std::uint32_t> coopOffsets; ///< byte offsets of instructions that exchange values between lanes
   std::vector<std::uint32_t> callOffsets; ///< byte offsets of calls to other functions
   std::vector<CodeRelocation> relocations;
-  std::vector<JumpTable> jumpTables;   ///< from phase 147
-  std::vector<TableLoad> tableLoads;   ///< of relocatable code
-  std::vector<LiveCounts> registerMap; ///< by instruction; filled by phase 149
-  std::vector<LaneMark> laneMarks;     ///< by instruction id; filled for a listing by phase 101
-  bool wantListing = false;            ///< requests `listing` from phase 155
-  bool wantNames = false;              ///< requests `namedWrites` from phase 101
-  std::vector<regalloc::NamedWrite> namedWrites;
+  std::vector<JumpTable> jumpTables;     ///< from phase 147
+  std::vector<TableLoad> tableLoads;     ///< of relocatable code
+  std::vector<LiveCounts> registerMap;   ///< by instruction; filled by phase 149
+  std::vector<UniformityNote> laneMarks; ///< by instruction id; filled for a listing by phase 101
+  bool wantListing = false;              ///< requests `listing` from phase 155
+  bool wantNames = false;                ///< requests `namedWrites` from phase 101
+  std::vector<regalloc::DebugDef> namedWrites;
   std::vector<regalloc::FrameRecord> frame; ///< by offset; filled by phase 101
   std::shared_ptr<const FunctionListing> listing;
   std::uint32_t byteSize() const { return static_cast<std::uint32_t>(words.size()) * kWordBytes; }
@@ -91,7 +91,7 @@ unsigned namedBarriers(const ori::Function& function);
 std::vector<LiveCounts> registerMap(const ori::Function& function, const FunctionCode& code);
 
 /// The uniformity notes of the instructions of a function in virtual registers, by ID; unknown after allocation.
-std::vector<LaneMark> laneMarks(const ori::Function& function);
+std::vector<UniformityNote> laneMarks(const ori::Function& function);
 
 /// Decodes the encodings and compares them with the instructions: one message for each difference.
 std::vector<std::string> compareDecoded(const ori::Function& function, const FunctionCode& code);

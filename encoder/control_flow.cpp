@@ -2,7 +2,7 @@
 
 #include "encoder/code.h"
 #include "encoder/isa/desc.h"
-#include "encoder/isa/older_words.h"
+#include "encoder/isa/pre_sm90_encoding.h"
 
 namespace orias::encoder {
 

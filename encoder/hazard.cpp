@@ -1,8 +1,8 @@
 #include "encoder/hazard.h"
 
 #include "encoder/control_flow.h"
-#include "encoder/hazard_products.h"
-#include "encoder/isa/older_words.h"
+#include "encoder/hazard_wgmma.h"
+#include "encoder/isa/pre_sm90_encoding.h"
 #include "encoder/isa/print.h"
 #include "encoder/isa/settled_reads.h"
 

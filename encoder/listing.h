@@ -26,7 +26,7 @@ struct ListingRow {
   std::string reuse;    ///< operands marked .reuse, one character each of "ABC" or '-'
   LiveCounts live{};    ///< registers live after it, by file
   bool uniform = false; ///< on the uniform datapath
-  LaneMark lanes = LaneMark::Unknown;
+  UniformityNote lanes = UniformityNote::Unknown;
   bool padding = false;
   bool data = false; ///< not in the instruction table; `text` is `.word`
   std::uint32_t ptxLine = 0;

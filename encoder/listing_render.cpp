@@ -50,9 +50,9 @@ std::string waits(std::uint8_t mask) {
 char laneMark(const ListingRow& row) {
   if (row.uniform) return 'U';
   switch (row.lanes) {
-  case LaneMark::Uniform: return 'u';
-  case LaneMark::Varying: return 'v';
-  case LaneMark::Unknown: break;
+  case UniformityNote::Uniform: return 'u';
+  case UniformityNote::Varying: return 'v';
+  case UniformityNote::Unknown: break;
   }
   return ' ';
 }
@@ -170,7 +170,8 @@ std::string renderJson(const FunctionListing& listing, std::string_view ptx) {
       r["live"] = {
           {"R", row.live[0]}, {"UR", row.live[1]}, {"P", row.live[2]}, {"UP", row.live[3]}, {"B", row.live[4]}};
       r["uniformDatapath"] = row.uniform;
-      if (row.lanes != LaneMark::Unknown) r["lanes"] = row.lanes == LaneMark::Uniform ? "uniform" : "varying";
+      if (row.lanes != UniformityNote::Unknown)
+        r["lanes"] = row.lanes == UniformityNote::Uniform ? "uniform" : "varying";
       if (listing.hasOrigins) r["phases"] = row.phases;
       if (!row.place.empty()) r["place"] = row.place;
       if (row.ptxLine) {

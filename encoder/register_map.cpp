@@ -51,18 +51,18 @@ template <typename F> void forEachLive(const ori::Function& function, F&& f) {
   const ori::Components& components = liveness.components();
   std::vector<Registers> written = maybeWritten(function, cfg, components);
   ori::LiveCursor cursor(liveness);
-  std::vector<std::pair<const ori::Instr*, Registers>> liveBehind; // of a block, last one first
+  std::vector<std::pair<const ori::Instr*, Registers>> liveAfter; // of a block, last one first
   for (const ori::Block* block : function.layout()) {
-    liveBehind.clear();
+    liveAfter.clear();
     cursor.enter(*block);
     for (const ori::Instr* at = cursor.next(); at; at = cursor.next()) {
       Registers live;
       for (ori::CompId c : cursor.live())
         if (!components.isVirtual(c)) live.set(indexOf(components, c));
-      liveBehind.emplace_back(at, live);
+      liveAfter.emplace_back(at, live);
       cursor.step();
     }
-    for (auto it = liveBehind.rbegin(); it != liveBehind.rend(); ++it) {
+    for (auto it = liveAfter.rbegin(); it != liveAfter.rend(); ++it) {
       addWrites(components, *it->first, written[block->id]);
       f(*it->first, it->second & written[block->id], components);
     }
@@ -89,11 +89,11 @@ std::vector<LiveCounts> registerMap(const ori::Function& function, const Functio
 }
 
 std::vector<LiveRange> liveRanges(const ori::Function& function, const FunctionCode& code) {
-  std::vector<Registers> behind(function.instrIdCount());
+  std::vector<Registers> after(function.instrIdCount());
   Registers all;
   std::vector<std::pair<isa::File, std::uint32_t>> names(Registers().size()); // by index
   forEachLive(function, [&](const ori::Instr& instr, const Registers& live, const ori::Components& components) {
-    behind[instr.id] = live;
+    after[instr.id] = live;
     forEachRegister(live & ~all, components, [&](ori::CompId c) {
       names[indexOf(components, c)] = {components.file(c), components.physicalNumber(c)};
     });
@@ -104,7 +104,7 @@ std::vector<LiveRange> liveRanges(const ori::Function& function, const FunctionC
   for (std::size_t r = all._Find_first(); r < all.size(); r = all._Find_next(r)) {
     bool isOpen = false;
     for (std::uint32_t i = 0; i < count; ++i) {
-      const bool isLive = code.origin[i] && behind[code.origin[i]->id][r];
+      const bool isLive = code.origin[i] && after[code.origin[i]->id][r];
       if (isLive && !isOpen) ranges.push_back({names[r].first, names[r].second, i, i});
       if (isLive) ranges.back().end = i + 1;
       isOpen = isLive;

@@ -1,7 +1,7 @@
 #include "encoder/word_liveness.h"
 
 #include "encoder/isa/effects.h"
-#include "encoder/isa/older_words.h"
+#include "encoder/isa/pre_sm90_encoding.h"
 #include "ori/analysis/guarded_defs.h"
 
 #include <algorithm>
@@ -181,14 +181,14 @@ class Solver {
 
   void count(const FlowBlock& block, Units written, const Units& liveOut) {
     LiveUnits live(liveOut);
-    std::vector<Units> liveBehind(block.end - block.first);
+    std::vector<Units> liveAfter(block.end - block.first);
     for (std::uint32_t i = block.end; i-- > block.first;) {
-      liveBehind[i - block.first] = live.units();
+      liveAfter[i - block.first] = live.units();
       live.stepUp(steps_[i]);
     }
     for (std::uint32_t i = block.first; i < block.end; ++i) {
       written |= steps_[i].writes;
-      const Units here = liveBehind[i - block.first] & written;
+      const Units here = liveAfter[i - block.first] & written;
       for (unsigned file = 0; file < isa::kFileCount; ++file)
         for (unsigned r = 0; r < kRegisters[file]; ++r)
           result_.live[i][file] += here[kFirst[file] + r];

@@ -42,8 +42,8 @@ constexpr std::uint64_t kOldParameterBytes = 4352;
 constexpr std::uint64_t kParameterBytes = 32764;
 constexpr unsigned kParameterBytesSm = 70;
 /// ptxas' limit for sm_90.
-constexpr std::int32_t kMostPreserved = 255;
-constexpr std::int32_t kMostPreservedControl = 13;
+constexpr std::int32_t kMaxPreserved = 255;
+constexpr std::int32_t kMaxPreservedControl = 13;
 
 class Checker {
  public:
@@ -201,9 +201,8 @@ class Checker {
     }
     if (preserve >= 0) need(loc, ".abi_preserve", {9, 0}, 80);
     if (control >= 0) need(loc, ".abi_preserve_control", {9, 0}, 80);
-    if (preserve > kMostPreserved)
-      error(loc, fmt::format(".abi_preserve {} exceeds the number of registers", preserve));
-    if (control > kMostPreservedControl)
+    if (preserve > kMaxPreserved) error(loc, fmt::format(".abi_preserve {} exceeds the number of registers", preserve));
+    if (control > kMaxPreservedControl)
       error(loc, fmt::format(".abi_preserve_control {} exceeds the number of registers", control));
   }
 

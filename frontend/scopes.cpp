@@ -8,7 +8,7 @@
 namespace orias::ptx {
 
 namespace {
-constexpr std::size_t kMostDigits = 10;
+constexpr std::size_t kMaxDigits = 10;
 } // namespace
 
 Scopes::NameInfo& Scopes::info(NameId name) {
@@ -23,7 +23,7 @@ void Scopes::analyse(NameId name) {
   while (first > 0 && text[first - 1] >= '0' && text[first - 1] <= '9')
     --first;
   const std::string_view digits = text.substr(first);
-  if (digits.empty() || digits.size() > kMostDigits || first == 0) return;
+  if (digits.empty() || digits.size() > kMaxDigits || first == 0) return;
   std::uint64_t number = 0;
   for (char c : digits)
     number = number * 10 + static_cast<unsigned>(c - '0');

@@ -84,7 +84,7 @@ void redirectEdge(Function& function, Block* from, Block* to, Block* newTo) {
 
 std::vector<Block*> splitEdges(Function& function, std::span<const EdgeIds> edges) {
   const std::vector<Block*> order = function.layout();
-  std::vector<std::vector<Block*>> behind(function.blockIdCount());
+  std::vector<std::vector<Block*>> after(function.blockIdCount());
   std::vector<Block*> made;
   for (const auto& [fromId, toId] : edges) {
     Block* from = function.block(fromId);
@@ -96,14 +96,14 @@ std::vector<Block*> splitEdges(Function& function, std::span<const EdgeIds> edge
     retarget(function, from, toId, middle->id);
     function.renamePhiSource(to, fromId, middle->id);
     // Of several new blocks, the one that `from` falls through to comes first.
-    behind[fromId].insert(falls ? behind[fromId].begin() : behind[fromId].end(), middle);
+    after[fromId].insert(falls ? after[fromId].begin() : after[fromId].end(), middle);
     made.push_back(middle);
   }
   std::vector<Block*> layout;
   layout.reserve(order.size() + made.size());
   for (Block* block : order) {
     layout.push_back(block);
-    layout.insert(layout.end(), behind[block->id].begin(), behind[block->id].end());
+    layout.insert(layout.end(), after[block->id].begin(), after[block->id].end());
   }
   function.setLayout(std::move(layout));
   return made;
@@ -172,7 +172,7 @@ namespace {
 
 /// Whether one block executes less often than another, judged by loop depth and cold blocks.
 bool isColder(const Block& a, const Block& b) {
-  return a.isAside != b.isAside ? a.isAside : a.loopDepth < b.loopDepth;
+  return a.isCold != b.isCold ? a.isCold : a.loopDepth < b.loopDepth;
 }
 
 } // namespace

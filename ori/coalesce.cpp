@@ -35,7 +35,7 @@ class PairSet {
  public:
   /// All numbers must be below `count`.
   void reset(std::uint32_t count) {
-    isTriangle_ = count <= kMostInTriangle;
+    isTriangle_ = count <= kMaxInTriangle;
     if (isTriangle_) bits_.assign((std::size_t{count} * count / 2 + 63) / 64 + 1, 0);
   }
   /// Returns false if the pair is in the set already.
@@ -66,7 +66,7 @@ class PairSet {
   static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
   static constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15; // 2^64 over the golden ratio (Knuth, volume 3, 6.4)
 
-  static constexpr std::uint32_t kMostInTriangle = 2048; // a quarter of a megabyte
+  static constexpr std::uint32_t kMaxInTriangle = 2048; // a quarter of a megabyte
 
   static std::size_t bit(std::uint32_t a, std::uint32_t b) {
     const std::size_t low = std::min(a, b), high = std::max(a, b);
@@ -131,7 +131,7 @@ class Coalescer {
   /// The maximum number of interferences; each takes some tens of bytes.
   static constexpr std::size_t kMaxInterferences = 4'000'000;
   /// The maximum number of copies of one value that are compared; the nearest ones.
-  static constexpr unsigned kMostTwins = 16;
+  static constexpr unsigned kMaxTwins = 16;
 
   void collect() {
     const Loops& loops = function_.analyses().loops();
@@ -146,7 +146,7 @@ class Coalescer {
     }
     parent_.resize(function_.vregCount());
     std::iota(parent_.begin(), parent_.end(), VRegId{0});
-    neighbours_.resize(function_.vregCount());
+    neighbors_.resize(function_.vregCount());
     degree_.resize(function_.vregCount());
     number_.assign(function_.vregCount(), kNoId);
     std::uint32_t involved = 0;
@@ -206,7 +206,7 @@ class Coalescer {
   /// Whether the result of a copy has, in all its parts, the value that an earlier copy of the sequence wrote to
   /// `other`.
   bool isTwin(const Instr& instr, VRegId other) const {
-    unsigned left = kMostTwins;
+    unsigned left = kMaxTwins;
     for (const Instr* twin = twinOf_[instr.id]; twin && left > 0; twin = twinOf_[twin->id], --left)
       if (twin->op_(0).reg == other && twin->op_(0).sub == instr.op_(0).sub && twin->op_(0).width == instr.op_(0).width)
         return true;
@@ -247,8 +247,8 @@ class Coalescer {
     if (other == source) return 0u;
     if (twinOf_[instr.id] && isTwin(instr, other)) return 0u;
     if (!interferences_.insert(number_[def.reg], number_[other])) return 0u;
-    neighbours_[def.reg].push_back(other);
-    neighbours_[other].push_back(def.reg);
+    neighbors_[def.reg].push_back(other);
+    neighbors_[other].push_back(def.reg);
     ++degree_[def.reg];
     ++degree_[other];
     return 1u;
@@ -268,17 +268,17 @@ class Coalescer {
     if (a == b || interferences_.contains(number_[a], number_[b])) return;
     if (degree_[a] < degree_[b]) std::swap(a, b);
     parent_[b] = a;
-    for (VRegId other : neighbours_[b]) {
+    for (VRegId other : neighbors_[b]) {
       if (parent_[other] != other) continue; // merged with another one, which is in the list as well
       if (!interferences_.insert(number_[a], number_[other])) {
         --degree_[other];
         continue;
       }
-      neighbours_[other].push_back(a);
-      neighbours_[a].push_back(other);
+      neighbors_[other].push_back(a);
+      neighbors_[a].push_back(other);
       ++degree_[a];
     }
-    neighbours_[b] = {};
+    neighbors_[b] = {};
   }
 
   unsigned apply() {
@@ -348,12 +348,12 @@ class Coalescer {
   const Liveness& liveness_;
   std::vector<Candidate> copies_;
   std::vector<bool> isInvolved_;
-  std::vector<const Instr*> twinOf_;  // by instruction id: the previous copy of the same value in the sequence
-  std::vector<VRegId> parent_;        // union-find
-  std::vector<std::uint32_t> number_; // of the registers of candidates
-  PairSet interferences_;             // of class representatives and of the merged registers
-  std::vector<std::vector<VRegId>> neighbours_; // of class representatives; other entries must be skipped
-  std::vector<std::uint32_t> degree_;           // neighbours that are representatives
+  std::vector<const Instr*> twinOf_;           // by instruction id: the previous copy of the same value in the sequence
+  std::vector<VRegId> parent_;                 // union-find
+  std::vector<std::uint32_t> number_;          // of the registers of candidates
+  PairSet interferences_;                      // of class representatives and of the merged registers
+  std::vector<std::vector<VRegId>> neighbors_; // of class representatives; other entries must be skipped
+  std::vector<std::uint32_t> degree_;          // neighbors that are representatives
 };
 
 } // namespace

@@ -202,7 +202,7 @@ Block* Function::splitAfter(Instr* at) {
   Block* head = at->block;
   Block* tail = newBlockAfter(head);
   tail->loopDepth = head->loopDepth;
-  tail->isAside = head->isAside;
+  tail->isCold = head->isCold;
   tail->fallthrough = head->fallthrough;
   changes_.noteCode();
   analyses_->noteElsewhere(); // the flow changes, too

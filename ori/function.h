@@ -110,7 +110,7 @@ struct Block {
   Instr* last = nullptr;
   Fallthrough fallthrough;
   std::uint8_t loopDepth = 0; ///< updated by phase 3 and by phases that change loops
-  bool isAside = false;       ///< cold: rarely executed
+  bool isCold = false;        ///< cold: rarely executed
   std::string_view name;      ///< PTX label, for dumps and messages; may be empty
 
   class Iterator {
@@ -152,13 +152,14 @@ struct KernelParam {
   /// 5 generic; observed; 0: no `.ptr`), and the alignment of the pointee in bytes.
   std::uint8_t pointerSpace = 0;
   std::uint32_t pointerAlign = 0;
-  /// The symbol of a texture, sampler or surface. It takes no bytes: the driver writes its handle to a HandleWord.
+  /// The symbol of a texture, sampler or surface. It takes no bytes: the driver writes its handle to a
+  /// TextureHandleSlot.
   std::optional<std::uint32_t> handle;
 };
 
 /// A 32-bit word of constant bank 0 after the parameters: the handle of a texture, sampler or surface of the module.
 /// Before sm_90 a texture and its sampler may share one.
-struct HandleWord {
+struct TextureHandleSlot {
   std::uint32_t symbol = 0;
   std::uint32_t offset = 0; ///< from the target's parameter base
 };
@@ -306,15 +307,15 @@ class Function {
   // --- properties of a kernel other than code
   std::vector<KernelParam> params;
   std::uint32_t paramBytes = 0;
-  std::vector<HandleWord> handles;
+  std::vector<TextureHandleSlot> handles;
   std::vector<FrameObject> frame;
   LaunchBounds bounds;
   std::uint32_t sharedBytes = 0; ///< static shared memory
   std::uint32_t sharedAlign = 1;
   bool usesDynamicShared = false;
-  bool asksForReservedShared = false; ///< reads the place of the shared memory that is reserved by the system
-  std::uint32_t outgoingBytes = 0;    ///< at the low end of the frame: arguments of callees
-  bool growsStack = false;            ///< allocates below the frame; the size is known at run time only
+  bool usesReservedShared = false; ///< reads the place of the shared memory that is reserved by the system
+  std::uint32_t outgoingBytes = 0; ///< at the low end of the frame: arguments of callees
+  bool growsStack = false;         ///< allocates below the frame; the size is known at run time only
   /// Also contains calls. The frame of a callee begins below all allocations, so the stack pointer moves, and another
   /// register keeps the address of the frame. The last operand of each call is where the callee's stack begins.
   bool hasFramePointer = false;

@@ -10,7 +10,7 @@ namespace orias::ori {
 
 namespace {
 
-using text::ParseFault;
+using text::ParseError;
 using text::Scanner;
 
 class ModuleParser {
@@ -34,7 +34,7 @@ class ModuleParser {
   template <typename F> void guarded(F&& f) {
     try {
       f();
-    } catch (const ParseFault& fault) {
+    } catch (const ParseError& fault) {
       diagnostics_.error(in_.locate(fault.at), fault.message, fault.hint);
       in_.recover();
     }

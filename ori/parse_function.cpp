@@ -33,7 +33,7 @@ class FunctionParser {
           blockItem();
         else
           declaration();
-      } catch (const ParseFault& fault) {
+      } catch (const ParseError& fault) {
         diagnostics_.error(in_.locate(fault.at), fault.message, fault.hint);
         in_.recover();
       }
@@ -77,7 +77,7 @@ class FunctionParser {
     else if (keyword == "dynamicshared")
       function_.usesDynamicShared = true;
     else if (keyword == "reservedshared")
-      function_.asksForReservedShared = true;
+      function_.usesReservedShared = true;
     else if (keyword == "growsstack")
       function_.growsStack = true;
     else if (keyword == "framepointer")
@@ -117,7 +117,7 @@ class FunctionParser {
   }
 
   void handle() {
-    HandleWord handle;
+    TextureHandleSlot handle;
     handle.symbol = in_.unsigned32();
     in_.expect("offset");
     handle.offset = in_.unsigned32();
@@ -245,7 +245,7 @@ class FunctionParser {
     order_.push_back(block_);
     if (in_.peek() == '"') block_->name = function_.intern(in_.quoted());
     if (in_.take("depth")) block_->loopDepth = static_cast<std::uint8_t>(in_.integer(0, 255));
-    block_->isAside = in_.take("aside");
+    block_->isCold = in_.take("cold");
     in_.expect(":");
   }
 

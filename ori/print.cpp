@@ -335,7 +335,7 @@ void putHeader(Out& out, const Function& function) {
     put(out, ";\n");
   }
   putValue(out, "parambytes", function.paramBytes);
-  for (const HandleWord& handle : function.handles)
+  for (const TextureHandleSlot& handle : function.handles)
     put(out, "  handle {} offset {};\n", handle.symbol, handle.offset);
   putTriple(out, "reqntid", function.bounds.reqntid);
   putTriple(out, "maxntid", function.bounds.maxntid);
@@ -347,7 +347,7 @@ void putHeader(Out& out, const Function& function) {
   if (function.sharedBytes || function.sharedAlign != 1)
     put(out, "  shared {} align {};\n", function.sharedBytes, function.sharedAlign);
   if (function.usesDynamicShared) put(out, "  dynamicshared;\n");
-  if (function.asksForReservedShared) put(out, "  reservedshared;\n");
+  if (function.usesReservedShared) put(out, "  reservedshared;\n");
   if (function.growsStack) put(out, "  growsstack;\n");
   if (function.hasFramePointer) put(out, "  framepointer;\n");
   if (function.usesWmma) put(out, "  wmma;\n");
@@ -378,7 +378,7 @@ void putFunction(Out& out, const Function& function, const PrintOptions& options
       putQuoted(out, block->name);
     }
     if (block->loopDepth) put(out, " depth {}", block->loopDepth);
-    if (block->isAside) put(out, " aside");
+    if (block->isCold) put(out, " cold");
     put(out, ":\n");
     for (const Instr& instr : *block) {
       const std::size_t start = out.size();

@@ -28,7 +28,7 @@ void Scanner::fail(std::string message, std::string hint) {
 }
 
 void Scanner::failAt(std::size_t at, std::string message, std::string hint) {
-  throw ParseFault{at, std::move(message), std::move(hint)};
+  throw ParseError{at, std::move(message), std::move(hint)};
 }
 
 void Scanner::skipSpace() {

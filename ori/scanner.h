@@ -10,7 +10,7 @@
 namespace orias::ori::text {
 
 /// Thrown by Scanner::fail to abandon a statement; the parser reports it and resumes after the next ';'.
-struct ParseFault {
+struct ParseError {
   std::size_t at;
   std::string message;
   std::string hint;

@@ -16,13 +16,13 @@ namespace orias::ori {
 
 namespace {
 
-using Severity = VerifyFault::Severity;
+using Severity = VerifyError::Severity;
 
 class Verifier {
  public:
   Verifier(const Function& function, const VerifyOptions& options) : function_(function), options_(options) {}
 
-  std::vector<VerifyFault> run() {
+  std::vector<VerifyError> run() {
     if (function_.layout().empty()) {
       faults_.push_back({Severity::Error, "the function has no blocks", function_.name(), kNoId, kNoId});
       return std::move(faults_);
@@ -356,22 +356,22 @@ class Verifier {
 
   const Function& function_;
   const VerifyOptions& options_;
-  std::vector<VerifyFault> faults_;
+  std::vector<VerifyError> faults_;
 };
 
 } // namespace
 
-std::vector<VerifyFault> verify(const Function& function, const VerifyOptions& options) {
+std::vector<VerifyError> verify(const Function& function, const VerifyOptions& options) {
   return Verifier(function, options).run();
 }
 
-bool hasErrors(const std::vector<VerifyFault>& faults) {
-  return std::any_of(faults.begin(), faults.end(), [](const VerifyFault& f) { return f.severity == Severity::Error; });
+bool hasErrors(const std::vector<VerifyError>& faults) {
+  return std::any_of(faults.begin(), faults.end(), [](const VerifyError& f) { return f.severity == Severity::Error; });
 }
 
-std::string render(const std::vector<VerifyFault>& faults) {
+std::string render(const std::vector<VerifyError>& faults) {
   std::string text;
-  for (const VerifyFault& f : faults)
+  for (const VerifyError& f : faults)
     text += fmt::format("{}: {}\n    {}\n", f.severity == Severity::Error ? "error" : "warning", f.message, f.where);
   return text;
 }

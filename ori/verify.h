@@ -7,7 +7,7 @@
 
 namespace orias::ori {
 
-struct VerifyFault {
+struct VerifyError {
   /// A warning means that the program reads an undefined value; an error means invalid IR.
   enum class Severity : std::uint8_t { Warning, Error } severity = Severity::Error;
   std::string message;
@@ -32,10 +32,10 @@ struct VerifyOptions {
 /// * in SSA form (Function::ssa): one definition per component, which dominates its uses (VReg::multiDef excepted);
 /// * after allocation (Function::allocated): no virtual registers.
 /// Never throws, for any function.
-std::vector<VerifyFault> verify(const Function& function, const VerifyOptions& options = {});
+std::vector<VerifyError> verify(const Function& function, const VerifyOptions& options = {});
 
 /// All faults as "error: message\n    instruction".
-std::string render(const std::vector<VerifyFault>& faults);
-bool hasErrors(const std::vector<VerifyFault>& faults);
+std::string render(const std::vector<VerifyError>& faults);
+bool hasErrors(const std::vector<VerifyError>& faults);
 
 } // namespace orias::ori

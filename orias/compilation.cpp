@@ -306,7 +306,7 @@ void Compilation::settleInputs() {
   std::vector<ProgramInput> inputs;
   for (Source& source : sources_)
     inputs.push_back({source.input->name, source.ptx.get(), &source.diags});
-  settleNames(inputs);
+  resolveSymbols(inputs);
   linksInputs_ = options_.relocatable || needLinking(inputs);
 }
 

@@ -216,7 +216,7 @@ void addTable(const encoder::JumpTable& table, cubin::Function& out) {
 
 /// Textures, samplers and surfaces of the module that the kernel names.
 void describeHandles(const ori::Function& function, cubin::Function& out) {
-  for (const ori::HandleWord& handle : function.handles) {
+  for (const ori::TextureHandleSlot& handle : function.handles) {
     const ori::Symbol& symbol = function.module().symbols[handle.symbol];
     out.handles.push_back({kindOf(symbol), handle.offset, symbol.name});
   }
@@ -321,7 +321,7 @@ cubin::Function describe(const CodedFunction& coded) {
   out.explicitCluster = function.bounds.explicitcluster;
   if (function.bounds.maxclusterrank) out.maxClusterRank = function.bounds.maxclusterrank;
   describeTensorUse(function, out);
-  if (function.asksForReservedShared)
+  if (function.usesReservedShared)
     out.otherAttributes.push_back(cubin::noValueAttribute(cubin::AttributeId::ReservedSmemUsed));
   if (coded.isAnnotated) out.otherAttributes.push_back(annotationOf(function, code));
   if (function.usesWmma) out.otherAttributes.push_back(cubin::noValueAttribute(cubin::AttributeId::WmmaUsed));
@@ -347,7 +347,7 @@ cubin::Function describe(const CodedFunction& coded) {
 
 void addHandleBanks(cubin::Function& kernel) {
   bool hasTextures = false, hasSurfaces = false;
-  for (const cubin::HandleWord& handle : kernel.handles)
+  for (const cubin::TextureHandleSlot& handle : kernel.handles)
     (handle.kind == cubin::HandleKind::Surface ? hasSurfaces : hasTextures) = true;
   if (hasTextures) kernel.otherAttributes.push_back(cubin::byteAttribute(cubin::AttributeId::BindlessTextureBank, 0));
   if (hasSurfaces) kernel.otherAttributes.push_back(cubin::byteAttribute(cubin::AttributeId::BindlessSurfaceBank, 0));

@@ -251,11 +251,11 @@ class SectionWriter {
 
   /// A distance from nowhere is none: the rest of the expression, whose length stands in front of DW_OP_addr.
   static void dropOffset(std::span<std::byte> data, std::uint64_t at) {
-    const std::uint64_t behind = at + kAddressBytes;
-    if (at < 2 || behind >= data.size() || data[behind] != kOpPlusUconst) return;
+    const std::uint64_t after = at + kAddressBytes;
+    if (at < 2 || after >= data.size() || data[after] != kOpPlusUconst) return;
     const std::uint64_t end = at - 1 + static_cast<std::uint8_t>(data[at - 2]);
-    if (end > behind && end <= data.size())
-      std::fill(data.begin() + static_cast<std::ptrdiff_t>(behind), data.begin() + static_cast<std::ptrdiff_t>(end),
+    if (end > after && end <= data.size())
+      std::fill(data.begin() + static_cast<std::ptrdiff_t>(after), data.begin() + static_cast<std::ptrdiff_t>(end),
                 kOpNop);
   }
 
@@ -285,13 +285,13 @@ class SectionWriter {
   void addRegisters() {
     cubin::Bytes places, types;
     for (const Made& made : made_) {
-      std::vector<RegisterPlace> all = registerPlaces(ptx_, *made.source, *made.coded->function, *made.coded->code);
-      std::erase_if(all, [](const RegisterPlace& p) { return !typeNumber(p.type) || !classNumber(p.file); });
+      std::vector<RegisterLocation> all = registerPlaces(ptx_, *made.source, *made.coded->function, *made.coded->code);
+      std::erase_if(all, [](const RegisterLocation& p) { return !typeNumber(p.type) || !classNumber(p.file); });
       for (cubin::Bytes* table : {&places, &types}) {
         appendText(*table, made.described->name);
         cubin::append(*table, static_cast<std::uint32_t>(all.size()));
       }
-      for (const RegisterPlace& place : all) {
+      for (const RegisterLocation& place : all) {
         cubin::append(places, std::uint32_t{place.part});
         appendText(places, place.name);
         cubin::append(places, *classNumber(place.file) << 24 | place.reg);

@@ -20,7 +20,7 @@ class Reader {
   std::vector<cubin::FrameChange> run(const encoder::FunctionCode& code) {
     for (std::size_t i = 0; i < code.origin.size(); ++i) {
       if (code.origin[i] == nullptr) continue;
-      behind_ = static_cast<std::uint32_t>(i + 1) * encoder::kWordBytes;
+      after_ = static_cast<std::uint32_t>(i + 1) * encoder::kWordBytes;
       const bool isLast = i + 1 == code.origin.size() || code.origin[i + 1] == nullptr;
       visit(*code.origin[i], isLast);
     }
@@ -97,14 +97,14 @@ class Reader {
   }
 
   void add(cubin::FrameChange::Kind kind, std::uint32_t reg, std::uint32_t bytes) {
-    changes_.push_back({behind_, kind, reg, bytes});
+    changes_.push_back({after_, kind, reg, bytes});
   }
 
   const bool hasFramePointer_;
   std::vector<cubin::FrameChange> changes_;
   std::array<bool, 256> isWritten_{};
   std::map<std::uint32_t, std::uint32_t> saved_; ///< where, by register
-  std::uint32_t frame_ = 0, largest_ = 0, behind_ = 0;
+  std::uint32_t frame_ = 0, largest_ = 0, after_ = 0;
 };
 
 } // namespace

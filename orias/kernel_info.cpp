@@ -65,13 +65,13 @@ struct Counts {
   std::uint64_t loads = 0, stores = 0, branches = 0, floats = 0, integers = 0, divergent = 0, predicated = 0,
                 vectors = 0, products = 0, copies = 0;
 
-  void add(const ori::Instr& instr, encoder::LaneMark mark) {
+  void add(const ori::Instr& instr, encoder::UniformityNote mark) {
     const isa::InstrDesc& row = isa::desc(instr.op);
     const bool isBranch = row.has(Flag::Branch) && row.has(Flag::Terminator);
     loads += row.has(Flag::Load) || row.has(Flag::Atomic);
     stores += row.has(Flag::Store) || row.has(Flag::Atomic);
     branches += isBranch;
-    divergent += isBranch && mark == encoder::LaneMark::Varying;
+    divergent += isBranch && mark == encoder::UniformityNote::Varying;
     predicated += instr.isGuarded() && !row.has(Flag::Terminator) && !row.has(Flag::Branch);
     products += row.pipe == Pipe::Mma && !row.has(Flag::Fence);
     copies += std::ranges::any_of(std::array{"UTMALDG", "UTMASTG", "UTMAREDG", "UTMAPF", "UBLKCP", "UBLKRED", "UBLKPF"},
@@ -116,7 +116,7 @@ KernelInfo kernelInfo(const FunctionJob& job, const FunctionReport& report, std:
   const auto& marks = job.code().laneMarks;
   for (const ori::Instr* instr : job.code().origin) {
     if (!instr) continue; // padding
-    counts.add(*instr, instr->id < marks.size() ? marks[instr->id] : encoder::LaneMark::Unknown);
+    counts.add(*instr, instr->id < marks.size() ? marks[instr->id] : encoder::UniformityNote::Unknown);
     if (const isa::InstrDesc& row = isa::desc(instr->op); isGeneric(row)) {
       const std::uint32_t line = instr->source.ptxLine;
       info.genericAccesses.push_back({line, std::string(row.mnemonic), reasonFor(line, remarks)});

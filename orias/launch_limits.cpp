@@ -2,7 +2,7 @@
 
 #include "encoder/isa/target.h"
 #include "encoder/listing_rows.h"
-#include "ori/register_requests.h"
+#include "ori/setmaxnreg.h"
 
 #include <algorithm>
 #include <fmt/format.h>

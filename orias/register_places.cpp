@@ -28,7 +28,7 @@ class Places {
          const std::unordered_map<std::string_view, ptx::Type>& types)
       : function_(function), cfg_(function), liveness_(cfg_), writesOf_(function.instrIdCount()),
         offsetOf_(function.instrIdCount(), kNothing) {
-    for (const regalloc::NamedWrite& write : code.namedWrites) {
+    for (const regalloc::DebugDef& write : code.namedWrites) {
       std::vector<std::uint32_t>& numbers = numbers_[write.name];
       if (numbers.size() <= write.part) numbers.resize(write.part + std::size_t{1}, kNothing);
       std::uint32_t& number = numbers[write.part];
@@ -44,7 +44,7 @@ class Places {
         offsetOf_[code.origin[i]->id] = static_cast<std::uint32_t>(i) * encoder::kWordBytes;
   }
 
-  std::vector<RegisterPlace> run() {
+  std::vector<RegisterLocation> run() {
     if (words_.empty()) return {};
     solve();
     latest_.resize(comps().count());
@@ -195,14 +195,14 @@ class Places {
   std::vector<bool> isKnown_;             // by block
   std::vector<CompId> live_;              // at the instructions of a block, from the last to the first
   std::vector<std::size_t> firstLive_;    // of each instruction, in live_
-  std::vector<RegisterPlace> places_;
+  std::vector<RegisterLocation> places_;
   std::vector<Latest> latest_; // by component
 };
 
 } // namespace
 
-std::vector<RegisterPlace> registerPlaces(const ptx::Module& module, const ptx::Function& source,
-                                          const ori::Function& function, const encoder::FunctionCode& code) {
+std::vector<RegisterLocation> registerPlaces(const ptx::Module& module, const ptx::Function& source,
+                                             const ori::Function& function, const encoder::FunctionCode& code) {
   std::unordered_map<std::string_view, ptx::Type> types;
   types.reserve(source.registers.size());
   std::vector<std::string_view> doubtful;
@@ -212,8 +212,8 @@ std::vector<RegisterPlace> registerPlaces(const ptx::Module& module, const ptx::
       doubtful.push_back(module.text(reg.name));
   for (std::string_view name : doubtful)
     types.erase(name);
-  std::vector<RegisterPlace> places = Places(function, code, types).run();
-  std::sort(places.begin(), places.end(), [](const RegisterPlace& a, const RegisterPlace& b) {
+  std::vector<RegisterLocation> places = Places(function, code, types).run();
+  std::sort(places.begin(), places.end(), [](const RegisterLocation& a, const RegisterLocation& b) {
     return std::tie(a.file, a.reg, a.begin) < std::tie(b.file, b.reg, b.begin);
   });
   return places;

@@ -9,7 +9,7 @@
 namespace orias {
 
 /// From `begin` on, up to `end`, a word of a register of the PTX stands in a register of the machine.
-struct RegisterPlace {
+struct RegisterLocation {
   std::string name;
   ptx::Type type = ptx::Type::None;
   std::uint8_t part = 0; ///< which word
@@ -22,7 +22,7 @@ struct RegisterPlace {
 /// path, the last write of that machine register was one of this register of the PTX, and where somebody still reads
 /// it: of anything else nothing is told. Each write begins a place of its own. Names that the function declares more
 /// than once are left out. `code` needs FunctionCode::namedWrites.
-std::vector<RegisterPlace> registerPlaces(const ptx::Module& module, const ptx::Function& source,
-                                          const ori::Function& function, const encoder::FunctionCode& code);
+std::vector<RegisterLocation> registerPlaces(const ptx::Module& module, const ptx::Function& source,
+                                             const ori::Function& function, const encoder::FunctionCode& code);
 
 } // namespace orias

@@ -105,7 +105,7 @@ bool checkShared(const std::string& name, const std::vector<Named>& all) {
 
 } // namespace
 
-void settleNames(std::span<const ProgramInput> inputs) {
+void resolveSymbols(std::span<const ProgramInput> inputs) {
   const ByName names = namesOf(inputs);
   std::set<std::string> given;
   for (const auto& [name, all] : names) {

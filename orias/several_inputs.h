@@ -22,7 +22,7 @@ struct ProgramInput {
 /// behind a name that others see, and other types, sizes or parameters. Unlike ptxas this keeps things of one name
 /// apart that two inputs have for themselves (there all code gets one of the two), and lets functions be defined
 /// before they are declared.
-void settleNames(std::span<const ProgramInput> inputs);
+void resolveSymbols(std::span<const ProgramInput> inputs);
 
 /// Must the inputs be linked? They need not when each can be a program of its own: none uses what another defines,
 /// only one has variables or calls the driver's functions (both have places in banks that all share), and there are no

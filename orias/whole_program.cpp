@@ -237,7 +237,7 @@ class WholeProgram {
 
   /// The tables of functions are at one place in all kernels that may call them, those of a kernel behind them.
   void placeTables() {
-    constexpr std::size_t kMostBytes = 0x10000;
+    constexpr std::size_t kMaxBytes = 0x10000;
     std::map<const Function*, std::size_t> placeOf;
     std::size_t end = 0;
     for (Function& function : cubin_.functions) {
@@ -260,9 +260,9 @@ class WholeProgram {
       for (const cubin::ConstantTable& table : kernel.constant2Tables)
         tables_[table.name] = all.size() + table.offset;
       all.insert(all.end(), kernel.constant2.begin(), kernel.constant2.end());
-      if (all.size() > kMostBytes)
+      if (all.size() > kMaxBytes)
         missing_.push_back(
-            fmt::format("'{}' needs {} bytes for jump tables, limit is {}", kernel.name, all.size(), kMostBytes));
+            fmt::format("'{}' needs {} bytes for jump tables, limit is {}", kernel.name, all.size(), kMaxBytes));
       kernel.constant2 = std::move(all);
     }
     for (Function& function : cubin_.functions)

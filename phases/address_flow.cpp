@@ -28,7 +28,7 @@ constexpr std::uint32_t kWordBytes = 4;
 constexpr std::int32_t kSharedWindowHigh = 47, kCtaRank = 136;
 /// A CTA's rank shifted left by this is the start of its shared window (frontend/lower/addresses.cpp).
 constexpr std::int64_t kRankShift = 24;
-constexpr std::int64_t kMostAlignment = 4096;
+constexpr std::int64_t kMaxAlignment = 4096;
 
 enum Space : unsigned { kGlobal, kShared, kConst, kLocal, kSpaces };
 constexpr std::uint16_t low(unsigned space) {
@@ -579,8 +579,8 @@ void AddressFlow::visit(Instr& instr) {
     const W a = wordOf(slotOf(instr, "Ra").value()), b = wordOf(slotOf(instr, "Rb").value());
     const W c = wordOf(slotOf(instr, "Rc").value());
     const bool isAligned = b.bits == W::kNumber && b.isExact && c.isExact && !isChangedSource &&
-                           ((lut == 0xc0 && static_cast<std::int32_t>(b.offset) < 0 && -b.offset <= kMostAlignment) ||
-                            (lut == 0xfc && b.offset >= 0 && b.offset < kMostAlignment && c.offset == 0));
+                           ((lut == 0xc0 && static_cast<std::int32_t>(b.offset) < 0 && -b.offset <= kMaxAlignment) ||
+                            (lut == 0xfc && b.offset >= 0 && b.offset < kMaxAlignment && c.offset == 0));
     if (!isAligned || !isAddress(a)) break;
     W aligned = a;
     aligned.isExact = false, aligned.offset = 0;

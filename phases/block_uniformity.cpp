@@ -15,7 +15,7 @@ using ori::Instr;
 namespace {
 
 /// Block visits for the sides of branches. Beyond that the analysis gives up, and no block counts as uniform.
-constexpr std::size_t kMostSteps = 200'000;
+constexpr std::size_t kMaxSteps = 200'000;
 
 /// Whether this is one of SR_CTAID.X to SR_CTAID.Z.
 bool isSameForBlock(std::int32_t specialRegister) {
@@ -45,7 +45,7 @@ BlockUniformity::BlockUniformity(const ori::Cfg& cfg)
   for (ori::VRegId v = 0; v < function.vregCount(); ++v)
     varies_[v] = function.vreg(v).multiDef || !function.ssa;
   while (!gaveUp_ && (spreadValues() || spreadBranches()))
-    gaveUp_ = (steps_ += cfg.reversePostOrder().size()) > kMostSteps;
+    gaveUp_ = (steps_ += cfg.reversePostOrder().size()) > kMaxSteps;
 }
 
 /// One iteration over all instructions; true if a register was found to vary.
@@ -124,7 +124,7 @@ std::vector<BlockId> BlockUniformity::reachable(BlockId from, BlockId stop) {
       isFound[next] = true;
       found.push_back(next);
     }
-  gaveUp_ |= (steps_ += found.size()) > kMostSteps;
+  gaveUp_ |= (steps_ += found.size()) > kMaxSteps;
   return found;
 }
 

@@ -56,7 +56,7 @@ void setReuse(const FlatCode& code) {
         bool isReadAgain = false, isWritten = false;
         for (unsigned n = 0; n < next.operandCount; ++n)
           isReadAgain |= nextPorts[n] == ownPorts[s] && next.op_(n).reg == kept.reg && next.op_(n).width == kept.width;
-        for (const FlatTouch& t : code.touches(code.instrs[i]))
+        for (const RegAccess& t : code.touches(code.instrs[i]))
           isWritten |= t.isDef && fileOf(t.unit) == isa::File::R && (t.unit & 0xff) - kept.reg < kept.width;
         // Physical operands are in no use list, and no other code depends on this flag.
         if (isReadAgain && !isWritten) now.operands[s].flags |= isa::Operand::kReuse;
@@ -73,7 +73,7 @@ ori::Instr* makeNop(ori::Function& function, unsigned stall, ori::Source source)
 
 } // namespace
 
-void assignControls(ori::Function& function, const ControlOptions& options) {
+void assignControlInfo(ori::Function& function, const ControlOptions& options) {
   FlatCode code(function);
   const isa::Target& target = code.target();
   assignScoreboards(code, options.isSerial);

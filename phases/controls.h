@@ -17,7 +17,7 @@ struct ControlOptions {
 
 /// Writes the control field of every instruction and inserts NOPs where one stall count is not enough. Earlier control
 /// fields are ignored.
-void assignControls(ori::Function& function, const ControlOptions& options = {});
+void assignControlInfo(ori::Function& function, const ControlOptions& options = {});
 
 // The two parts, in their order; for tests.
 

@@ -44,7 +44,7 @@ class EmptyLoops {
     const auto isElsewhere = [&](const auto& edge) { return edge.second != exits.front().second; };
     if (exits.empty() || std::ranges::any_of(exits, isElsewhere)) return false;
     return std::ranges::all_of(loops_.blocks(loop), [&](BlockId id) { return isEmpty(*function_.block(id)); }) &&
-           !isReadBehind(loop, exits.front().second);
+           !isReadAfter(loop, exits.front().second);
   }
 
   static bool isEmpty(const Block& block) {
@@ -61,7 +61,7 @@ class EmptyLoops {
     return isRemovable(instr);
   }
 
-  bool isReadBehind(LoopId loop, BlockId exit) {
+  bool isReadAfter(LoopId loop, BlockId exit) {
     const ori::Liveness& liveness = function_.analyses().liveness();
     bool isRead = false;
     for (BlockId id : loops_.blocks(loop))

@@ -25,8 +25,8 @@ using Number = std::pair<isa::File, std::vector<std::int32_t>>;
 
 /// The constant that a register holds from `last` on: each of its words is set once, in the block of `last`, and `last`
 /// is the last of these instructions.
-std::optional<Number> numberBehind(const ori::Function& function, const Instr& last,
-                                   const std::vector<std::uint32_t>& order) {
+std::optional<Number> numberAfter(const ori::Function& function, const Instr& last,
+                                  const std::vector<std::uint32_t>& order) {
   const ori::VReg& reg = function.vreg(last.op_(0).reg);
   Number number{reg.file, std::vector<std::int32_t>(reg.width)};
   unsigned defs = 0, written = 0;
@@ -56,15 +56,15 @@ bool mergeEqualConstants(ori::Function& function) {
     std::vector<std::pair<VRegId, VRegId>> equal;
     for (const Instr& instr : *block) {
       if (!setsNumber(instr)) continue;
-      std::optional<Number> number = numberBehind(function, instr, order);
+      std::optional<Number> number = numberAfter(function, instr, order);
       if (!number) continue;
       const auto [kept, isFirst] = first.try_emplace(std::move(*number), &instr);
       if (isFirst) continue;
-      bool isReadBehind = true; // no word is read before the kept register has all of them
+      bool isReadAfter = true; // no word is read before the kept register has all of them
       function.forEachUse(instr.op_(0).reg, [&](const ori::Operand& use) {
-        isReadBehind &= use.owner->block != block || order[use.owner->id] > order[kept->second->id];
+        isReadAfter &= use.owner->block != block || order[use.owner->id] > order[kept->second->id];
       });
-      if (isReadBehind) equal.emplace_back(instr.op_(0).reg, kept->second->op_(0).reg);
+      if (isReadAfter) equal.emplace_back(instr.op_(0).reg, kept->second->op_(0).reg);
     }
     for (const auto& [from, to] : equal) {
       std::vector<Instr*> writers;

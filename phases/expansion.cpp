@@ -216,7 +216,7 @@ isa::Operand Expansion::f64High(double value) {
   return imm(static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(value) >> 32));
 }
 
-void Expansion::leaveWhere(Operand condition) {
+void Expansion::beginColdPath(Operand condition) {
   const Operand guard = macro_->guard().value();
   const bool isNested = !returnTo_.empty();
   if (!guard.isZeroReg() && !isNested) {
@@ -226,12 +226,12 @@ void Expansion::leaveWhere(Operand condition) {
     condition = both;
   }
   ori::Block* aside = function_.newBlock();
-  aside->isAside = true;
+  aside->isCold = true;
   b_.setGuard(condition);
   ori::Instr* branch = b_.branch(aside);
   b_.setGuard(kTrue);
   returnTo_.push_back(function_.splitAfter(branch));
-  returnTo_.back()->isAside = isNested;
+  returnTo_.back()->isCold = isNested;
   b_.setBlock(aside);
 }
 
@@ -241,7 +241,7 @@ void Expansion::otherwise() {
   b_ = ori::Builder::before(function_, macro_);
 }
 
-void Expansion::comeBack() {
+void Expansion::endColdPath() {
   if (leftAt_ && macro_->prev) returnTo_.back() = function_.splitAfter(macro_->prev);
   if (leftAt_) b_.setBlock(std::exchange(leftAt_, nullptr));
   ori::Block* next = returnTo_.back();

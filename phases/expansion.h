@@ -11,7 +11,7 @@ namespace orias::phases {
 
 /// Emits the code of macro instructions, with short names for its operations. Everything is computed into new
 /// registers, without a guard. Finally, give() writes the result under the guard of the macro and removes the macro. A
-/// slow path, between leaveWhere() and comeBack(), is emitted to a cold block at the end of the function.
+/// slow path, between beginColdPath() and endColdPath(), is emitted to a cold block at the end of the function.
 class Expansion {
  public:
   using Operand = isa::Operand;
@@ -73,12 +73,12 @@ class Expansion {
   static Operand f64High(double value); ///< an immediate: its low word must be zero
 
   /// Under `condition` (and the guard of the macro), branches to a new cold block, which receives all code up to
-  /// comeBack(). That returns here; both paths must write the same register. A cold block may branch to another cold
+  /// endColdPath(). That returns here; both paths must write the same register. A cold block may branch to another cold
   /// block.
-  void leaveWhere(Operand condition);
-  void comeBack();
-  /// Between leaveWhere() and comeBack(), not nested: the following code is emitted in place, and runs only where the
-  /// branch was not taken. comeBack() then joins both paths.
+  void beginColdPath(Operand condition);
+  void endColdPath();
+  /// Between beginColdPath() and endColdPath(), not nested: the following code is emitted in place, and runs only where
+  /// the branch was not taken. endColdPath() then joins both paths.
   void otherwise();
 
   void give(Operand result);
@@ -113,7 +113,7 @@ void expandDoubleMacro(ori::Function& function, ori::Instr* macro);
 bool isDoubleMacro(const ori::Instr& instr);
 /// Whether the target lacks the instruction, and an expansion for older targets exists.
 bool hasOlderWay(const isa::Target& target, const ori::Instr& instr);
-void expandOlderWay(ori::Function& function, ori::Instr* instr);
+void expandForPreSm90(ori::Function& function, ori::Instr* instr);
 /// Whether the instruction is a macro that phase 8 expands.
 bool isApproximation(const ori::Instr& instr);
 

@@ -24,7 +24,7 @@ constexpr isa::File fileOf(Unit unit) {
 /// late.
 inline constexpr Unit kBarrierWords = unitOf(isa::File::P, 0x80);
 
-struct FlatTouch {
+struct RegAccess {
   Unit unit = 0;
   bool isDef = false;
   bool isLate = false;
@@ -54,7 +54,7 @@ class FlatCode {
  public:
   explicit FlatCode(const ori::Function& function);
 
-  std::span<const FlatTouch> touches(const FlatInstr& instr) const {
+  std::span<const RegAccess> touches(const FlatInstr& instr) const {
     return {touches_.data() + instr.firstTouch, touches_.data() + instr.endTouch};
   }
   const isa::Target& target() const { return *target_; }
@@ -68,7 +68,7 @@ class FlatCode {
   void addBarrierWords(const ori::Instr& instr, isa::LatencyClass latencyClass);
 
   const isa::Target* target_;
-  std::vector<FlatTouch> touches_;
+  std::vector<RegAccess> touches_;
 };
 
 } // namespace orias::phases

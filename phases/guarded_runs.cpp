@@ -22,8 +22,8 @@ namespace {
 
 /// The least size of a run that justifies a branch and a convergence barrier: instructions, and memory accesses among
 /// them.
-constexpr std::size_t kLeastInstructions = 12;
-constexpr unsigned kLeastAccesses = 6;
+constexpr std::size_t kMinInstructions = 12;
+constexpr unsigned kMinAccesses = 6;
 
 /// Whether the guard is true for few of the values that the compared operands may have.
 bool isRarelyTrue(const ori::Function& function, const Operand& guard) {
@@ -69,7 +69,7 @@ class Run {
     return true;
   }
 
-  bool isWorthwhile() const { return members_.size() >= kLeastInstructions && accesses_ >= kLeastAccesses; }
+  bool isWorthwhile() const { return members_.size() >= kMinInstructions && accesses_ >= kMinAccesses; }
   const std::vector<Instr*>& members() const { return members_; }
 
   /// Result: head: ..., @!P BRA join; body: the members; join: the rest.
@@ -83,7 +83,7 @@ class Run {
     ori::Block* join = function.splitAfter(members_.back());
     ori::Block* body = function.newBlockAfter(head);
     body->loopDepth = head->loopDepth;
-    body->isAside = head->isAside;
+    body->isCold = head->isCold;
     for (Instr* member : members_) {
       function.unlink(member);
       function.append(body, member);
@@ -100,10 +100,10 @@ class Run {
   /// Drops the other instructions after the last member, which need not move.
   void close() {
     const Instr* last = members_.back();
-    std::unordered_set<const Instr*> behind;
+    std::unordered_set<const Instr*> after;
     for (const Instr* at = last->next; at; at = at->next)
-      behind.insert(at);
-    std::erase_if(others_, [&](const Instr* other) { return behind.contains(other); });
+      after.insert(at);
+    std::erase_if(others_, [&](const Instr* other) { return after.contains(other); });
   }
 
  private:

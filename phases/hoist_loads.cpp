@@ -4,7 +4,7 @@
 #include "ori/analysis/analyses.h"
 #include "ori/cfg_edit.h"
 #include "phases/joins.h"
-#include "phases/loop_entry.h"
+#include "phases/loop_preheader.h"
 #include "phases/memory_access.h"
 #include "phases/occupancy.h"
 #include "phases/speculation.h"
@@ -29,10 +29,10 @@ namespace {
 constexpr std::size_t kLongestChain = 4;
 /// Limits for the blocks between the branch and the join, and for their instructions: the loaded values occupy
 /// registers meanwhile.
-constexpr std::size_t kMostBlocks = 8, kMostInstructions = 96;
+constexpr std::size_t kMaxBlocks = 8, kMaxInstructions = 96;
 
 /// Limits for an arm: loads that move, and instructions that are examined.
-constexpr unsigned kMostOfArm = 4, kMostInstructionsOfArm = 24;
+constexpr unsigned kMaxOfArm = 4, kMaxInstructionsOfArm = 24;
 
 class LoadHoister {
  public:
@@ -103,12 +103,12 @@ class LoadHoister {
     for (const ori::Operand& o : branch->ops())
       if (o.isLabel()) taken = o.reg;
     bool changed = false, writes = false;
-    unsigned seen = 0, left = kMostOfArm;
+    unsigned seen = 0, left = kMaxOfArm;
     std::vector<Instr*> order;
     for (Instr& instr : arm)
       order.push_back(&instr);
     for (Instr* instr : order) {
-      if (instr->op == isa::Op::PHI || ++seen > kMostInstructionsOfArm || left == 0) break;
+      if (instr->op == isa::Op::PHI || ++seen > kMaxInstructionsOfArm || left == 0) break;
       std::vector<Instr*> chain;
       if (isLoad(*instr) && collect(*instr, arm, chain) && (accessOf(*instr).isReadOnly || !writes) &&
           hasRoom({head->id}, arm.id, *instr)) {
@@ -185,14 +185,14 @@ class LoadHoister {
 
   /// Whether loads may be issued before the blocks between the branch and the join. Also returns these blocks.
   bool crosses(BlockId branch, BlockId join, std::vector<BlockId>& between, bool& writes) const {
-    std::optional<std::vector<BlockId>> found = joins_.blocksBetween(branch, join, kMostBlocks);
+    std::optional<std::vector<BlockId>> found = joins_.blocksBetween(branch, join, kMaxBlocks);
     if (!found) return false;
     between = std::move(*found);
     std::size_t instructions = 0;
     for (const BlockId id : std::span(between).subspan(1)) {
       if (loops_.innermost(id) != loops_.innermost(branch)) return false;
       for (const Instr& instr : *function_.block(id)) {
-        if (isBarrier(instr) || ++instructions > kMostInstructions) return false;
+        if (isBarrier(instr) || ++instructions > kMaxInstructions) return false;
         writes |= isWrite(instr);
       }
     }

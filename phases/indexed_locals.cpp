@@ -21,9 +21,9 @@ namespace {
 constexpr std::uint32_t kWordBytes = 4;
 /// Observed with ptxas 13.0: variables of 32 words become registers if they are indexed a few times, but not always. In
 /// orias, kernels with more than 8 words lose more by lower occupancy than they gain.
-constexpr std::uint32_t kMostWords = 8;
+constexpr std::uint32_t kMaxWords = 8;
 /// The limit for variables with accesses in loops, by uniform indices.
-constexpr std::uint32_t kMostInLoops = 5;
+constexpr std::uint32_t kMaxInLoops = 5;
 
 Operand slotOf(const Instr& instr, isa::SlotKey name) {
   return instr.op_(static_cast<unsigned>(isa::desc(instr.op).slotIndex(name))).value();
@@ -78,14 +78,14 @@ bool IndexedLocals::passesOnly(std::uint32_t object, const Instr& instr, bool is
 /// Whether all lanes have the same local address, judging by its sums and phis: the frame is at the same local address
 /// in all lanes.
 bool IndexedLocals::isShared(const Operand& address) const {
-  constexpr std::size_t kMostLooks = 64;
+  constexpr std::size_t kMaxLooks = 64;
   const ori::Divergence& divergence = function_.analyses().divergence();
   std::vector<ori::VRegId> seen;
   const auto take = [&](const Operand& o) {
     if (divergence.isUniform(o)) return true;
     if (!o.isVirtual()) return o.file == File::R; // the stack pointer
     if (std::ranges::find(seen, o.reg) == seen.end()) seen.push_back(o.reg);
-    return seen.size() <= kMostLooks;
+    return seen.size() <= kMaxLooks;
   };
   if (!take(address)) return false;
   for (std::size_t i = 0; i < seen.size(); ++i) {
@@ -107,7 +107,7 @@ const char* IndexedLocals::obstacle(std::uint32_t object, std::span<const FrameA
   constexpr const char* kIndexed = "it is indexed";
   const ori::FrameObject& frame = function_.frame[object];
   const std::uint32_t words = frame.size / kWordBytes;
-  if (words == 0 || words > kMostWords || frame.size % kWordBytes != 0) return kIndexed;
+  if (words == 0 || words > kMaxWords || frame.size % kWordBytes != 0) return kIndexed;
   std::int64_t halfChoices = 0;
   std::set<const Instr*> known;
   for (const FrameAccess& a : accesses) {
@@ -119,7 +119,7 @@ const char* IndexedLocals::obstacle(std::uint32_t object, std::span<const FrameA
     if (!a.isSure || !isPlain || frame.align % a.bytes != 0 || frame.size % a.bytes != 0) return kIndexed;
     const bool sharesIndex = isShared(slotOf(*a.instr, "Ra"));
     // In loops with divergent indices, the selects and the registers for the words cost more than local memory.
-    if (a.instr->block->loopDepth > 0 && (words > kMostInLoops || !sharesIndex)) return "it is indexed in a loop";
+    if (a.instr->block->loopDepth > 0 && (words > kMaxInLoops || !sharesIndex)) return "it is indexed in a loop";
     // For uniform indices, uniform instructions do the comparisons.
     halfChoices += std::int64_t{places(words, a)} * (a.isStore ? 2 : 1) * (sharesIndex ? 1 : 2);
   }

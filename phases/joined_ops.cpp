@@ -52,7 +52,7 @@ class Joiner {
     if (countRefs(function_, function_.use(value.reg), kNames) != kNames) return nullptr;
     Instr* def = function_.singleDef(value.reg);
     if (!def || def->block != outer_.block || def->isGuarded()) return nullptr;
-    return computesTheSameAt(*def, outer_, kFarthest) ? def : nullptr;
+    return hasSameResultAt(*def, outer_, kFarthest) ? def : nullptr;
   }
 
   bool become(Op op, std::span<const Operand> operands, std::initializer_list<isa::ModValue> values, Instr* inner,
@@ -150,7 +150,7 @@ class Joiner {
         isa::modAs<isa::ShiftType>(*shift, Mod::ShiftType) != isa::ShiftType::S32 || !count.isImm() ||
         count.imm != kSignBit || !isPlainRegister(value) || !value.isReg(File::R))
       return {};
-    return computesTheSameAt(*shift, outer_, kFarthest) ? std::pair{value, shift} : std::pair<Operand, Instr*>{};
+    return hasSameResultAt(*shift, outer_, kFarthest) ? std::pair{value, shift} : std::pair<Operand, Instr*>{};
   }
 
   /// Uses the sign of the word directly; the instruction that computed it is deleted with its last use.
@@ -273,7 +273,7 @@ class Joiner {
     Instr* low = function_.singleDef(carry.reg);
     const bool isAlone = low && low->op == op && low->block == outer_.block && !low->isGuarded() &&
                          countRefs(function_, function_.use(carry.reg), kNames) == kNames;
-    return isAlone && computesTheSameAt(*low, outer_, kFarthest) ? low : nullptr;
+    return isAlone && hasSameResultAt(*low, outer_, kFarthest) ? low : nullptr;
   }
 
   /// Joins both words of a sum of two pairs whose carry-out is unused.
@@ -336,8 +336,7 @@ class Joiner {
     const Instr &low = isLow ? outer_ : *other, &high = isLow ? *other : outer_;
     const Operand condition = outer_.op_(kCondition).value();
     const Operand pair = pairOf(low.op_(0).value(), high.op_(0).value());
-    if (!pair.isVirtual() || other->op_(kCondition).value() != condition ||
-        !computesTheSameAt(*other, outer_, kFarthest))
+    if (!pair.isVirtual() || other->op_(kCondition).value() != condition || !hasSameResultAt(*other, outer_, kFarthest))
       return false;
     const Operand x = pairOf(low.op_(1).value(), high.op_(1).value()),
                   y = pairOf(low.op_(2).value(), high.op_(2).value());
@@ -369,9 +368,9 @@ class Joiner {
 
 bool mayJoinPairs(ori::Function& function, const PhaseContext& context) {
   // Pairs need adjacent registers for all words at the same time: avoid this where it might cause spills.
-  constexpr unsigned kMostLive = 208;
+  constexpr unsigned kMaxLive = 208;
   return isa::existsOn(context.target, Op::IADD_64, isa::makeInst(Op::IADD_64).mods) &&
-         function.analyses().pressure().maximum()[static_cast<std::size_t>(File::R)] <= kMostLive;
+         function.analyses().pressure().maximum()[static_cast<std::size_t>(File::R)] <= kMaxLive;
 }
 
 bool joinWithSource(ori::Function& function, PhaseContext& context, Instr& instr, bool joinsPairs) {

@@ -19,7 +19,7 @@ std::vector<std::string_view> lines(std::string_view text) {
 
 /// Myers' greedy algorithm with furthest-reaching paths ("An O(ND) Difference Algorithm and Its Variations", 1986), up
 /// to a bound on the number of differences. Above it all lines in between count as changed.
-constexpr int kMostDifferences = 2000;
+constexpr int kMaxDifferences = 2000;
 
 } // namespace
 
@@ -36,7 +36,7 @@ std::string lineDiff(std::string_view beforeText, std::string_view afterText) {
   auto lineA = [&](int i) { return a[prefix + static_cast<std::size_t>(i)]; };
   auto lineB = [&](int j) { return b[prefix + static_cast<std::size_t>(j)]; };
 
-  const int most = std::min(n + m, kMostDifferences);
+  const int most = std::min(n + m, kMaxDifferences);
   std::vector<std::vector<int>> trace;
   std::vector<int> furthest(static_cast<std::size_t>(2 * most + 3), 0);
   auto at = [&](std::vector<int>& v, int k) -> int& { return v[static_cast<std::size_t>(k + most + 1)]; };

@@ -12,13 +12,13 @@ namespace orias::phases {
 ScheduleMarks::ScheduleMarks(ori::Function& function, ori::Block& block) : function_(function) {
   for (ori::Instr* instr = block.last; instr; instr = instr->prev)
     if (instr->op == isa::Op::CONV_ALLOC && instr->next) marks_.emplace_back(instr, instr->next);
-  for (const auto& [mark, behind] : marks_)
+  for (const auto& [mark, after] : marks_)
     function_.unlink(mark);
 }
 
 ScheduleMarks::~ScheduleMarks() {
-  for (const auto& [mark, behind] : marks_)
-    function_.insertBefore(behind, mark);
+  for (const auto& [mark, after] : marks_)
+    function_.insertBefore(after, mark);
 }
 
 std::vector<BlockRegion> regionsOf(ori::Block& block) {
@@ -86,7 +86,7 @@ template <typename F> void forEachTouch(const ori::Instr& instr, const isa::Targ
 }
 
 /// How many cycles before the end of a block are considered: earlier results have arrived.
-constexpr unsigned kMostBack = 512;
+constexpr unsigned kMaxBack = 512;
 
 } // namespace
 
@@ -99,7 +99,7 @@ Arrivals arrivalsAt(const ori::Function& function, const ori::Loops& loops, std:
     if (!loops.contains(loop, p)) continue;
     std::set<std::pair<isa::File, std::uint32_t>> touched; // accessed later, so already awaited
     unsigned back = 0;
-    for (const ori::Instr* instr = function.block(p)->last; instr && back < kMostBack; instr = instr->prev, ++back) {
+    for (const ori::Instr* instr = function.block(p)->last; instr && back < kMaxBack; instr = instr->prev, ++back) {
       const unsigned latency = target.expectedLatency(isa::latencyClassOf(instr->op, instr->mods));
       forEachTouch(*instr, target, [&](const isa::Touch& t) {
         const std::pair key(t.file, t.reg);

@@ -17,7 +17,7 @@ bool isSameOperation(const ori::Function& function, const ori::Instr& a, const o
   return true;
 }
 
-bool computesTheSameAt(const ori::Instr& instr, const ori::Instr& at, unsigned mostInstructions) {
+bool hasSameResultAt(const ori::Instr& instr, const ori::Instr& at, unsigned mostInstructions) {
   unsigned left = mostInstructions;
   for (const ori::Instr* i = instr.next; i != &at; i = i->next) {
     if (!i || left-- == 0) return false;

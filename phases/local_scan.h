@@ -53,7 +53,7 @@ bool isSameOperation(const ori::Function& function, const ori::Instr& a, const o
 
 /// Whether the instruction, which is earlier in the block, would have the same result right before `at`: nothing in
 /// between writes its sources. False if more than `mostInstructions` are in between.
-bool computesTheSameAt(const ori::Instr& instr, const ori::Instr& at, unsigned mostInstructions);
+bool hasSameResultAt(const ori::Instr& instr, const ori::Instr& at, unsigned mostInstructions);
 
 /// The number of operands that refer to the register; stops at `most` + 1.
 std::size_t countRefs(const ori::Function& function, const isa::Operand& reg, std::size_t most);

@@ -25,7 +25,7 @@ using ori::VRegId;
 namespace {
 
 /// The most issue slots of an arm: as many as phase 63 allows for a uniform branch.
-constexpr unsigned kMostSlots = 6;
+constexpr unsigned kMaxSlots = 6;
 
 /// A block that a branch may skip.
 struct Arm {
@@ -92,7 +92,7 @@ class ArmPredicator {
           return false;
       }
     }
-    return slots <= kMostSlots;
+    return slots <= kMaxSlots;
   }
 
   bool isReadOutside(const Block& block, VRegId reg) const {

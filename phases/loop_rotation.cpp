@@ -19,7 +19,7 @@ using ori::Instr;
 using ori::LoopId;
 
 /// The most header instructions that are copied.
-constexpr unsigned kMostCopied = 24;
+constexpr unsigned kMaxCopied = 24;
 
 /// A loop that begins with its test.
 struct Candidate {
@@ -75,7 +75,7 @@ class Rotator {
     for (const Instr& instr : *found.header) {
       const isa::InstrDesc& row = isa::desc(instr.op);
       if (&instr != branch && (row.has(isa::Flag::Convergent) || row.has(isa::Flag::WarpWide))) return std::nullopt;
-      if (++size > kMostCopied) return std::nullopt;
+      if (++size > kMaxCopied) return std::nullopt;
     }
     return found;
   }

@@ -118,8 +118,8 @@ class SpaceResolver {
 
   /// The space of an access through `address` in a block, as far as a QSPC answer tells.
   SpaceSet answeredSpace(Operand address, ori::BlockId block) const {
-    constexpr unsigned kMostSteps = 8;
-    for (unsigned step = 0; step < kMostSteps && address.isVirtual(); ++step) {
+    constexpr unsigned kMaxSteps = 8;
+    for (unsigned step = 0; step < kMaxSteps && address.isVirtual(); ++step) {
       if (const auto known = answers_.find({address.reg, address.sub}); known != answers_.end())
         for (const auto& [at, space] : known->second)
           if (tree_.dominates(at, block)) return space;
@@ -159,7 +159,7 @@ class SpaceResolver {
                                 : target_.constWindowOffset();
   }
 
-  ori::Builder builderBehind(Instr* instr) {
+  ori::Builder builderAfter(Instr* instr) {
     while (instr->op == Op::PHI && instr->next && instr->next->op == Op::PHI)
       instr = instr->next;
     ori::Builder b = ori::Builder::after(function_, instr);
@@ -213,7 +213,7 @@ class SpaceResolver {
       return r;
     }
     Operand result;
-    ori::Builder b = builderBehind(&made);
+    ori::Builder b = builderAfter(&made);
     if (high && high.instr == &made && made.op == Op::IADD64 && low.index == 0) {
       const Operand x = made.op_(1).value(), y = made.op_(2).value();
       for (const auto& [address, other] : {std::pair(x, y), std::pair(y, x)}) {
@@ -368,8 +368,8 @@ class SpaceResolver {
     if (!isAbsent(instr, "URb") || !(offset.isImm() || offset.isNone())) return false;
     if (!isWeak && space != kInShared) return false;
     const auto size = isa::modAs<isa::MemSize>(instr, Mod::Size);
-    constexpr std::int32_t kMostConstOffset = 0x7fff;
-    if (space == kInConst && (!isLoad || size == isa::MemSize::B128 || offset.imm < 0 || offset.imm > kMostConstOffset))
+    constexpr std::int32_t kMaxConstOffset = 0x7fff;
+    if (space == kInConst && (!isLoad || size == isa::MemSize::B128 || offset.imm < 0 || offset.imm > kMaxConstOffset))
       return false;
     const Operand base =
         addressIn(space, ori::component(address, 0), ori::component(address, 1), unguardedBuilderAt(instr));

@@ -170,7 +170,7 @@ class PhaseManager::PhaseScope {
   }
 
   void verify() {
-    const std::vector<ori::VerifyFault> faults = ori::verify(function_);
+    const std::vector<ori::VerifyError> faults = ori::verify(function_);
     if (!ori::hasErrors(faults)) return;
     throw InternalError(fmt::format("phase {} {} broke function '{}':\n{}\nbefore it the function was:\n{}",
                                     plan_.phase->number, plan_.phase->name, function_.name(), ori::render(faults),

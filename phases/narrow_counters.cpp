@@ -5,7 +5,7 @@
 #include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
-#include "phases/loop_counters.h"
+#include "phases/induction_variables.h"
 
 #include <algorithm>
 #include <limits>

@@ -18,7 +18,7 @@ namespace orias::phases {
 namespace {
 
 void verifyOrThrow(const ori::Function& function, std::string_view what) {
-  const std::vector<ori::VerifyFault> faults = ori::verify(function);
+  const std::vector<ori::VerifyError> faults = ori::verify(function);
   if (ori::hasErrors(faults))
     throw InternalError(std::string(what) + " '" + function.name() + "' is malformed:\n" + ori::render(faults) + "\n" +
                         ori::print(function));

@@ -12,15 +12,14 @@ namespace {
 /// cold.
 void spreadColdness(ori::Function& function) {
   const ori::Cfg& cfg = function.analyses().cfg();
-  const auto isCold = [&](ori::BlockId id) { return function.block(id)->isAside; };
+  const auto isCold = [&](ori::BlockId id) { return function.block(id)->isCold; };
   const auto areAllCold = [&](const auto& blocks) { return !blocks.empty() && std::ranges::all_of(blocks, isCold); };
-  for (bool changed = std::ranges::any_of(function.layout(), [](const ori::Block* b) { return b->isAside; });
-       changed;) {
+  for (bool changed = std::ranges::any_of(function.layout(), [](const ori::Block* b) { return b->isCold; }); changed;) {
     changed = false;
     for (ori::Block* block : function.layout()) {
-      if (block->isAside || block == function.entry()) continue;
+      if (block->isCold || block == function.entry()) continue;
       if (!areAllCold(cfg.predecessors(block->id)) && !areAllCold(cfg.successors(block->id))) continue;
-      block->isAside = changed = true;
+      block->isCold = changed = true;
     }
   }
 }

@@ -1,6 +1,6 @@
 #include "encoder/isa/desc.h"
 #include "phases/expansion.h"
-#include "phases/loop_counters.h"
+#include "phases/induction_variables.h"
 #include "phases/phases.h"
 
 #include <optional>
@@ -65,7 +65,7 @@ bool convertUnsupportedOps(ori::Function& function, PhaseContext& context) {
     }
   for (const auto& [macro, divisor] : macros) {
     if (!isa::desc(macro->op).isPseudo())
-      expandOlderWay(function, macro);
+      expandForPreSm90(function, macro);
     else if (isDoubleMacro(*macro))
       expandDoubleMacro(function, macro);
     else if (isDivision(*macro))

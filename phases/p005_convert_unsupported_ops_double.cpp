@@ -183,9 +183,9 @@ void divideSlowly(Expansion& e, Operand result, Operand a, Operand b, isa::Rnd r
   const Operand inverse = e.mufu(isa::Mufu::RCP64H, e.logic(Expansion::high(b), anyLow, kOr));
   const Operand signedOne = e.logic(Expansion::high(b), Expansion::imm(kSign), e.constant(kOneHigh), kAndOr);
   e.builder().copy(result, e.dmul(a, wide(e, e.select(isRegularB, signedOne, inverse))));
-  e.leaveWhere(isRegularA ? isRegularB : isRegular(e, a, isRegularB));
+  e.beginColdPath(isRegularA ? isRegularB : isRegular(e, a, isRegularB));
   e.builder().copy(result, finiteQuotient(e, a, b, rounding));
-  e.comeBack();
+  e.endColdPath();
 }
 
 Operand quotient(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
@@ -204,9 +204,9 @@ Operand quotient(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
                    {{Mod::Cmp, isa::FCmp::GT}, {Mod::Bool, isa::BoolOp::AND}});
   e.builder().emit(Op::FSETP, {regular, kTrue, Expansion::high(a).absolute(), Expansion::imm(0x03600000), inside},
                    {{Mod::Cmp, isa::FCmp::GEU}, {Mod::Bool, isa::BoolOp::AND}});
-  e.leaveWhere(regular.notted());
+  e.beginColdPath(regular.notted());
   divideSlowly(e, result, a, b, rounding);
-  e.comeBack();
+  e.endColdPath();
   return result;
 }
 
@@ -222,9 +222,9 @@ Operand inverse(Expansion& e, Operand b, isa::Rnd rounding) {
   e.builder().emit(Op::ISETP,
                    {regular, kTrue, twice, Expansion::imm(2 * (0x7fd00000u - 0x00100000u)), isRegularAsDivisor(e, b)},
                    {{Mod::Cmp, isa::ICmp::LT}, {Mod::Type, isa::IntType::U32}, {Mod::Bool, isa::BoolOp::AND}});
-  e.leaveWhere(regular.notted());
+  e.beginColdPath(regular.notted());
   divideSlowly(e, result, wide(e, e.constant(kOneHigh)), b, rounding, true);
-  e.comeBack();
+  e.endColdPath();
   return result;
 }
 
@@ -272,17 +272,17 @@ Operand root(Expansion& e, Operand a, isa::Rnd rounding) {
   constexpr std::uint32_t kLeast = 0x03600000; // 2^-969: the remainder is exact
   Operand result = e.newR(2);
   e.builder().copy(result, scaledRoot(e, a, inverseRoot(e, a), rounding));
-  e.leaveWhere(isPositiveFrom(e, a, kLeast).notted());
+  e.beginColdPath(isPositiveFrom(e, a, kLeast).notted());
   // Zeros and infinity are their own roots; negative numbers and NaN have none.
   constexpr std::uint32_t kNan = 0x7ff80000;
   const Operand factor = e.select(isZeroOrInfinity(e, a), e.constant(kOneHigh), Expansion::imm(kNan));
   e.builder().copy(result, e.dmul(a, wide(e, factor)));
   const Operand isPositive = e.dcompare(isa::FCmp::GT, a, Operand::rz(2));
-  e.leaveWhere(e.dcompare(isa::FCmp::LT, a, infinity(), isa::BoolOp::AND, isPositive));
+  e.beginColdPath(e.dcompare(isa::FCmp::LT, a, infinity(), isa::BoolOp::AND, isPositive));
   const Operand x = scaledUp(e, a);
   e.builder().copy(result, e.dmul(scaledRoot(e, x, inverseRoot(e, x), rounding), Expansion::f64High(0x1p-54)));
-  e.comeBack();
-  e.comeBack();
+  e.endColdPath();
+  e.endColdPath();
   return result;
 }
 
@@ -292,12 +292,12 @@ Operand approximateInverseRoot(Expansion& e, Operand a) {
   Operand result = e.newR(2);
   const InverseRoot fast = inverseRoot(e, a);
   e.builder().copy(result, fast.y);
-  e.leaveWhere(isPositiveFrom(e, a, kLeastNormal).notted());
+  e.beginColdPath(isPositiveFrom(e, a, kLeastNormal).notted());
   e.builder().copy(result, fast.seed);
-  e.leaveWhere(isZeroOrInfinity(e, a).notted());
+  e.beginColdPath(isZeroOrInfinity(e, a).notted());
   e.builder().copy(result, e.dmul(inverseRoot(e, scaledUp(e, a)).y, Expansion::f64High(0x1p54)));
-  e.comeBack();
-  e.comeBack();
+  e.endColdPath();
+  e.endColdPath();
   return result;
 }
 

@@ -179,9 +179,9 @@ void divideSlowly(const FloatMacro& m, Operand result, Operand givenA, Operand g
   Operand signedOne = e.logic(b, Expansion::imm(kSign), e.constant(0x3f800000), kAndOr);
   Operand factor = e.select(isRegularB, signedOne, e.mufu(isa::Mufu::RCP, b));
   e.builder().copy(result, e.fmul(a, factor));
-  e.leaveWhere(isRegular(e, a, isRegularB));
+  e.beginColdPath(isRegular(e, a, isRegularB));
   e.builder().copy(result, m.ftz ? flushedQuotient(m, a, b) : finiteQuotient(m, a, b));
-  e.comeBack();
+  e.endColdPath();
 }
 
 /// sqrt(a), for an a from which the remainder is exact.
@@ -215,9 +215,9 @@ void divide(const FloatMacro& m, Operand result, Operand a, Operand b) {
   e.builder().copy(result, fastQuotient(m, a, b));
   Operand isIrregular = e.builder().newP();
   e.builder().emit(Op::FCHK, {isIrregular, a, b});
-  e.leaveWhere(isIrregular);
+  e.beginColdPath(isIrregular);
   divideSlowly(m, result, a, b);
-  e.comeBack();
+  e.endColdPath();
 }
 
 void invert(const FloatMacro& m, Operand result, Operand b) {
@@ -228,9 +228,9 @@ void invert(const FloatMacro& m, Operand result, Operand b) {
   // b is normal, and below 2^126 for a normal result. Doubling drops the sign.
   Operand twice = e.newR();
   e.builder().emit(Op::IADD3, {twice, kTrue, kTrue, b, Expansion::imm(-0x01000000u), b});
-  e.leaveWhere(e.compare(isa::ICmp::GE, twice, Expansion::imm(2 * (0x7e800000u - 0x00800000u))));
+  e.beginColdPath(e.compare(isa::ICmp::GE, twice, Expansion::imm(2 * (0x7e800000u - 0x00800000u))));
   divideSlowly(m, result, e.constant(0x3f800000), b);
-  e.comeBack();
+  e.endColdPath();
 }
 
 void extractRoot(const FloatMacro& m, Operand result, Operand a) {
@@ -238,9 +238,9 @@ void extractRoot(const FloatMacro& m, Operand result, Operand a) {
   e.builder().copy(result, scaledRoot(m, a));
   // The remainder is exact from 2^-101 on. As integers, negative numbers and NaN are greater than infinity.
   constexpr std::uint32_t kLeast = 0x0d000000, kInfinity = 0x7f800000;
-  e.leaveWhere(e.compare(isa::ICmp::GE, e.add(a, Expansion::imm(-kLeast)), Expansion::imm(kInfinity - kLeast)));
+  e.beginColdPath(e.compare(isa::ICmp::GE, e.add(a, Expansion::imm(-kLeast)), Expansion::imm(kInfinity - kLeast)));
   e.builder().copy(result, slowRoot(m, a));
-  e.comeBack();
+  e.endColdPath();
 }
 
 } // namespace

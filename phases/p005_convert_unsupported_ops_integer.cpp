@@ -103,14 +103,14 @@ Operand divideAny64(Expansion& e, Operand a, Operand b, bool isSigned, bool want
 
 void expand64(Expansion& e, Operand a, Operand b, bool isSigned, bool wantsRemainder) {
   Operand result = e.newR(2);
-  e.leaveWhere(e.compare(ICmp::NE, e.bitOr(Expansion::high(a), Expansion::high(b)), Operand::rz()));
+  e.beginColdPath(e.compare(ICmp::NE, e.bitOr(Expansion::high(a), Expansion::high(b)), Operand::rz()));
   e.builder().copy(result, divideAny64(e, a, b, isSigned, wantsRemainder));
   e.otherwise();
   const Quotient both = divide32(e, Expansion::low(a), Expansion::low(b));
   Operand isZero = e.compare(ICmp::EQ, Expansion::low(b), Operand::rz()), ones = e.constant(~0u);
   e.builder().copy(Expansion::low(result), e.select(isZero, ones, wantsRemainder ? both.remainder : both.quotient));
   e.builder().copy(Expansion::high(result), e.select(isZero, ones, Operand::rz()));
-  e.comeBack();
+  e.endColdPath();
   e.give(result);
 }
 

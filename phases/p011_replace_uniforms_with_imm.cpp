@@ -134,7 +134,7 @@ class Replacer {
   /// R2UR reports to each lane whether its value differs from the one taken. For a uniform register it never differs.
   /// The loops that lowering makes over the values of lanes then have one iteration.
   void answerForUniforms() {
-    if (!function_.everHad(Op::R2UR) || ori::mayRunApart(function_)) return;
+    if (!function_.everHad(Op::R2UR) || ori::mayRunDivergent(function_)) return;
     std::vector<ori::Instr*> questions;
     for (ori::Block* block : function_.layout())
       for (ori::Instr& instr : *block)

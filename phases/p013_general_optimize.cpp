@@ -39,7 +39,7 @@ bool generalOptimize(ori::Function& function, PhaseContext& context) {
       simplifyPhi,        propagateCopies,     foldConstants,      simplifyAlgebra,  foldComparison,
       foldLongComparison, foldBitTest,         reassociateLongSum, dropMasks,        combinePredicates,
       foldShiftedAddress, foldWideAddress,     ignoreUnusedBits,   dropIdentity,     foldOffset,
-      separateNumber,     separateShortNumber, separateProduct,    foldFrameAddress, foldUniformBase,
+      splitConstOffset,   separateShortNumber, separateProduct,    foldFrameAddress, foldUniformBase,
       foldSharedOffset,   foldTensorOffset,    contractProducts,   foldSigns,        foldConstantIndex,
       pairProducts,       combineCarryPair,    foldHalves,         foldSaturation,   foldProductOfNumbers};
   return optimize(function, context, kRules);

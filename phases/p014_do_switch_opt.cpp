@@ -26,14 +26,14 @@ using ori::kNoId;
 namespace {
 
 /// The most cases at a leaf of the tree. They are compared in sequence.
-constexpr std::size_t kMostAtLeaf = 2;
+constexpr std::size_t kMaxAtLeaf = 2;
 /// Where lanes diverge, a tree requires so many times the cases: each test of the tree divides the lanes once more.
 constexpr std::size_t kTimesWhenDivergent = 2;
 /// A table is worth its load if it replaces at least so many tests. Its size and its share of unused entries are
 /// bounded.
-constexpr std::size_t kFewestTests = 4;
-constexpr std::uint64_t kMostEntries = 1024;
-constexpr std::uint64_t kMostEntriesPerCase = 8;
+constexpr std::size_t kMinTests = 4;
+constexpr std::uint64_t kMaxEntries = 1024;
+constexpr std::uint64_t kMaxEntriesPerCase = 8;
 
 /// One comparison of the chain, at the end of its block: branches to `target` when the value is `number`.
 struct Case {
@@ -129,10 +129,10 @@ class Switches {
   bool becomesTable(Block* head) {
     if (function_.ssa) return false;
     const auto found = valueSwitchAt(*cfg_, head);
-    if (!found || found->blocks.size() < kFewestTests) return false;
+    if (!found || found->blocks.size() < kMinTests) return false;
     const Table table = tableOf(*found);
-    if (table.cases < fewestInTable_ || table.span > kMostEntries) return false;
-    if (table.span > kMostEntriesPerCase * table.cases) {
+    if (table.cases < fewestInTable_ || table.span > kMaxEntries) return false;
+    if (table.span > kMaxEntriesPerCase * table.cases) {
       context_.remarks.refused(
           head->last, fmt::format("no jump table for {} cases: it would have {} entries", table.cases, table.span),
           static_cast<int>(table.cases));
@@ -287,7 +287,7 @@ class Switches {
 
   /// The tests of one leaf are in sequence: only the last of them leads to `rest`, where all have failed.
   void splitLeaves(const std::vector<Case>& chain, std::size_t from, std::size_t to, BlockId rest) {
-    if (to - from > kMostAtLeaf) {
+    if (to - from > kMaxAtLeaf) {
       splitLeaves(chain, from, from + (to - from) / 2, rest);
       splitLeaves(chain, from + (to - from) / 2, to, rest);
       return;
@@ -299,10 +299,10 @@ class Switches {
   }
 
   /// Returns the block that decides between the cases from `from` up to `to`.
-  Block* treeOf(const std::vector<Case>& chain, std::size_t from, std::size_t to, const Operand& value, Block* behind) {
-    if (to - from <= kMostAtLeaf) return chain[from].block;
+  Block* treeOf(const std::vector<Case>& chain, std::size_t from, std::size_t to, const Operand& value, Block* after) {
+    if (to - from <= kMaxAtLeaf) return chain[from].block;
     const std::size_t middle = from + (to - from) / 2;
-    Block* node = function_.newBlockAfter(behind);
+    Block* node = function_.newBlockAfter(after);
     node->loopDepth = depth_;
     const Operand isLess = function_.use(function_.newVReg(File::P));
     ori::Builder b(function_, node);

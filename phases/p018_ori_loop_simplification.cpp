@@ -30,8 +30,8 @@ class Simplifier {
                                "loops not simplified: the function has an irreducible loop");
       return false;
     }
-    inFront_.assign(function_.blockIdCount(), nullptr);
-    behind_.assign(function_.blockIdCount(), {});
+    before_.assign(function_.blockIdCount(), nullptr);
+    after_.assign(function_.blockIdCount(), {});
     bool changed = false;
     for (LoopId loop = 0; loop < loops_.all().size(); ++loop) {
       changed |= giveEntry(loop);
@@ -54,7 +54,7 @@ class Simplifier {
     Block* front = newBlock(*header, loop.depth - 1);
     for (BlockId p : entries)
       ori::redirectEdge(function_, function_.block(p), header, front);
-    inFront_[loop.header] = front;
+    before_[loop.header] = front;
     context_.remarks.did(header->last, "inserted a preheader", static_cast<int>(ways));
     return true;
   }
@@ -71,7 +71,7 @@ class Simplifier {
     Block* latch = newBlock(*header, loop.depth);
     for (BlockId from : loop.latches)
       ori::redirectEdge(function_, function_.block(from), header, latch);
-    behind_[lastOf(loop.latches)].push_back(latch);
+    after_[lastOf(loop.latches)].push_back(latch);
     context_.remarks.did(header->last, "merged the back edges into one latch", static_cast<int>(loop.latches.size()));
     return true;
   }
@@ -103,11 +103,11 @@ class Simplifier {
   void arrange() {
     std::vector<Block*> order;
     for (Block* block : function_.layout()) {
-      if (block->id >= inFront_.size()) break; // a new block
-      if (inFront_[block->id]) order.push_back(inFront_[block->id]);
+      if (block->id >= before_.size()) break; // a new block
+      if (before_[block->id]) order.push_back(before_[block->id]);
       order.push_back(block);
       // The inner loop's latch comes first; loops are visited from the outside in.
-      order.insert(order.end(), behind_[block->id].rbegin(), behind_[block->id].rend());
+      order.insert(order.end(), after_[block->id].rbegin(), after_[block->id].rend());
     }
     function_.setLayout(std::move(order));
   }
@@ -118,9 +118,9 @@ class Simplifier {
   const ori::DomTree& dominators_;
   const ori::Loops& loops_;
   const ori::Divergence* divergence_ = nullptr;
-  std::vector<std::size_t> place_;          ///< by block, in the layout
-  std::vector<Block*> inFront_;             ///< by header: the new preheader
-  std::vector<std::vector<Block*>> behind_; ///< by block: the new latches, one for each loop whose last block it is
+  std::vector<std::size_t> place_;         ///< by block, in the layout
+  std::vector<Block*> before_;             ///< by header: the new preheader
+  std::vector<std::vector<Block*>> after_; ///< by block: the new latches, one for each loop whose last block it is
 };
 
 } // namespace

@@ -4,8 +4,8 @@
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "phases/branch_walk.h"
-#include "phases/loop_counters.h"
-#include "phases/loop_entry.h"
+#include "phases/induction_variables.h"
+#include "phases/loop_preheader.h"
 #include "phases/occupancy.h"
 #include "phases/optimize/linear_form.h"
 #include "phases/phases.h"
@@ -32,11 +32,11 @@ using ori::VRegId;
 namespace {
 
 /// In deeper nests, the products of the outermost loops are not reduced.
-constexpr std::uint32_t kMostLevels = 8;
+constexpr std::uint32_t kMaxLevels = 8;
 /// Loops with more derived induction variables than this are skipped: each is compared with all others.
-constexpr std::size_t kMostFollowers = 256;
+constexpr std::size_t kMaxFollowers = 256;
 /// Expected trip count over which the computation before the loop has to pay off.
-constexpr unsigned kExpectedRounds = 4;
+constexpr unsigned kExpectedTrips = 4;
 
 /// What an operand becomes when an instruction computes the step of an induction variable instead of its value.
 enum class Part : std::uint8_t {
@@ -84,7 +84,7 @@ struct Plan {
   std::vector<Group> groups;          ///< of all roots
   std::vector<std::size_t> taken;     ///< groups that become sums
   std::optional<std::size_t> dropped; ///< the counter that is deleted
-  CounterTest test;                   ///< of that counter
+  ExitTest test;                      ///< of that counter
   VRegId tested = ori::kNoId;         ///< the root that replaces the counter in the test
 };
 
@@ -103,7 +103,7 @@ class Level {
     std::vector<ori::EdgeIds> entries;
     for (const Plan& plan : plans)
       entries.emplace_back(plan.from, loops_.loop(plan.loop).header);
-    const std::vector<ori::Block*> fronts = placesInFront(function_, cfg_, entries);
+    const std::vector<ori::Block*> fronts = findOrMakePreheaders(function_, cfg_, entries);
     for (std::size_t i = 0; i < plans.size(); ++i)
       apply(plans[i], *fronts[i]);
     return !plans.empty();
@@ -113,14 +113,14 @@ class Level {
   std::optional<Plan> planFor(LoopId id) {
     Plan plan;
     plan.loop = id;
-    plan.from = onlyEntry(loops_, cfg_, id);
+    plan.from = uniqueEntering(loops_, cfg_, id);
     if (plan.from == ori::kNoId || loops_.loop(id).latches.size() != 1) return std::nullopt;
     plan.latch = loops_.loop(id).latches[0];
     plan.counters = findCounters(definitions_, loops_, id, plan.from);
     if (plan.counters.empty()) return std::nullopt;
     findFollowers(plan);
     if (byValue_.empty()) return std::nullopt;
-    if (plan.followers.size() > kMostFollowers) {
+    if (plan.followers.size() > kMaxFollowers) {
       context_.remarks.refused(plan.counters[0].step, "not strength-reduced: too many induction variables in the loop");
       return std::nullopt;
     }
@@ -214,7 +214,7 @@ class Level {
         return true;
       }
       f.parts[slot] = otherwise;
-      return isSameInEachRound(definitions_, loops_, loop, o);
+      return isLoopInvariant(definitions_, loops_, loop, o);
     };
     for (unsigned slot = firstTerm; slot < firstTerm + terms; ++slot)
       if (!take(slot, Part::Vanishes)) return std::nullopt;
@@ -232,12 +232,12 @@ class Level {
   /// Whether the follower has users that are not followers. A value that is used after the loop is not replaced: its
   /// sum would have to be copied in each iteration, since the next one is made before the loop is left.
   bool isRoot(const Plan& plan, const Follower& follower) const {
-    bool isReadByRest = false, isReadBehind = false;
+    bool isReadByRest = false, isReadAfter = false;
     function_.forEachUse(follower.instr->op_(0).reg, [&](ori::Operand& use) {
-      isReadBehind |= use.owner->op == Op::PHI || !loops_.contains(plan.loop, use.owner->block->id);
+      isReadAfter |= use.owner->op == Op::PHI || !loops_.contains(plan.loop, use.owner->block->id);
       isReadByRest |= !isFollower(*use.owner);
     });
-    return isReadByRest && !isReadBehind;
+    return isReadByRest && !isReadAfter;
   }
 
   bool isFollower(const Instr& instr) const {
@@ -369,7 +369,7 @@ class Level {
 
   /// Whether the value reaches its final value exactly when the counter does. The test must be at the end of the
   /// iteration, or read the counter's value from the iteration's start.
-  bool canBeTested(const Plan& plan, VRegId value, const Counter& counter, const CounterTest& test) const {
+  bool canBeTested(const Plan& plan, VRegId value, const Counter& counter, const ExitTest& test) const {
     if (function_.vreg(value).width != 1 || (test.comparesNext && test.branch->block->id != plan.latch)) return false;
     const auto factor = factorOf(plan, value, counter);
     if (!factor || *factor == 0) return false;
@@ -417,7 +417,7 @@ class Level {
       registers += function_.vreg(root).width * (isNumber ? 1 : 2);
     }
     if (plan.dropped) inFront += chainOf(plan, plan.tested) + 1;
-    const std::int64_t rounds = std::min<std::int64_t>(plan.test.rounds.value_or(kExpectedRounds), kExpectedRounds);
+    const std::int64_t rounds = std::min<std::int64_t>(plan.test.rounds.value_or(kExpectedTrips), kExpectedTrips);
     if (static_cast<std::int64_t>(inFront) > gain * rounds) {
       context_.remarks.refused(where, "not strength-reduced: the preheader code costs more than it saves", gain);
       return false;
@@ -582,7 +582,7 @@ class Level {
 
   /// An operand that does not depend on the counters. The result, in slot 0, is replaced later.
   Operand inFront(const Plan& plan, ori::Builder& b, const Operand& o, unsigned slot) const {
-    return slot == 0 ? o : inFrontOf(definitions_, loops_, plan.loop, b, o);
+    return slot == 0 ? o : blockBefore(definitions_, loops_, plan.loop, b, o);
   }
 
   static Operand likewise(Operand to, const Operand& marks) {
@@ -599,8 +599,8 @@ class Level {
 
   /// The counter's value in the last test.
   Operand endOf(const Plan& plan, ori::Builder& b, const Counter& counter, const Operand& first) {
-    const CounterTest& test = plan.test;
-    const Operand end = b.newR(), limit = inFrontOf(definitions_, loops_, plan.loop, b, test.compare->op_(3).value());
+    const ExitTest& test = plan.test;
+    const Operand end = b.newR(), limit = blockBefore(definitions_, loops_, plan.loop, b, test.compare->op_(3).value());
     if (test.lastTested) {
       b.copy(end, Operand::immediate(static_cast<std::int32_t>(*test.lastTested)));
     } else if (test.stay == isa::ICmp::NE) {
@@ -709,7 +709,7 @@ class Level {
 /// that no instruction can take as an operand are left.)
 bool oriStrengthReduce(ori::Function& function, PhaseContext& context) {
   if (!function.ssa || context.knobs.get(Knob::StrengthReduceMaxSums) == 0) return false;
-  return changeFromInnermost(function, kMostLevels,
+  return changeFromInnermost(function, kMaxLevels,
                              [&](std::uint32_t depth) { return Level(function, context).run(depth); });
 }
 

@@ -32,11 +32,11 @@ using ori::LoopId;
 namespace {
 
 /// The most levels of nested loops that are unrolled, from the inside out.
-constexpr unsigned kMostLevels = 4;
+constexpr unsigned kMaxLevels = 4;
 /// Blocks before a loop that are searched for the counter's first value.
-constexpr unsigned kMostBlocksInFront = 16;
+constexpr unsigned kMaxBlocksBefore = 16;
 /// Instructions that all unrolling together may add to a function, in addition to as many as it has.
-constexpr std::size_t kMostGrowth = 4096;
+constexpr std::size_t kMaxGrowth = 4096;
 
 bool holds(isa::ICmp comparison, bool isSigned, std::uint32_t a, std::uint32_t b) {
   const auto order = [&](auto x, auto y) {
@@ -55,13 +55,13 @@ bool holds(isa::ICmp comparison, bool isSigned, std::uint32_t a, std::uint32_t b
 }
 
 /// Unroll factor where the trip count is known only at run time.
-constexpr unsigned kRoundsAtOnce = 4;
+constexpr unsigned kIterationsAtOnce = 4;
 /// Multiples of a larger step could exceed the counter's range.
 constexpr std::int32_t kLargestStep = 1 << 16;
 /// The largest factor of partial unrolling, where it divides the trip count.
-constexpr unsigned kMostDividing = 8;
+constexpr unsigned kMaxDividing = 8;
 /// The most instructions, over all copies, whose cycles are estimated.
-constexpr std::size_t kMostEstimated = 2304;
+constexpr std::size_t kMaxEstimated = 2304;
 
 /// A loop whose trip count is known: `test` ends the last iteration. Without `trips` the count is known only at run
 /// time.
@@ -98,8 +98,8 @@ class Level {
     if (plans.empty()) return false;
     for (Plan& plan : plans)
       plan.doesTwoOfRest = plan.trips == 0 && gainsByTwoOfRest(plan);
-    behind_.assign(function_.blockIdCount(), {});
-    inFront_.assign(function_.blockIdCount(), {});
+    after_.assign(function_.blockIdCount(), {});
+    before_.assign(function_.blockIdCount(), {});
     for (const Plan& plan : plans) {
       if (plan.trips != 0)
         apply(plan);
@@ -108,10 +108,10 @@ class Level {
     }
     std::vector<Block*> order;
     for (Block* block : function_.layout()) {
-      if (block->id >= behind_.size()) break; // the copies, which are still after all other blocks
-      order.insert(order.end(), inFront_[block->id].begin(), inFront_[block->id].end());
+      if (block->id >= after_.size()) break; // the copies, which are still after all other blocks
+      order.insert(order.end(), before_[block->id].begin(), before_[block->id].end());
       order.push_back(block);
-      order.insert(order.end(), behind_[block->id].begin(), behind_[block->id].end());
+      order.insert(order.end(), after_[block->id].begin(), after_[block->id].end());
     }
     function_.setLayout(std::move(order));
     ori::removeUnreachableBlocks(function_);
@@ -140,7 +140,7 @@ class Level {
       }
       live = std::max(live, pressure().inBlock(b)[static_cast<unsigned>(File::R)]);
     }
-    Plan plan = knownRounds(id);
+    Plan plan = knownTrips(id);
     const char* whyNot = nullptr;
     if (loop.blockCount == 1) {
       whyNot = chooseByCycles(loop, plan, size);
@@ -181,9 +181,8 @@ class Level {
     const auto limit = static_cast<std::size_t>(knob(Knob::LoopUnrollMaxInstructions));
     if (plan.trips * size <= limit) return true;
     // Not examined where nearly all instructions would have to be invariant.
-    constexpr std::size_t kMostReduced = 4;
-    if (plan.trips * size <= kMostReduced * limit && plan.trips * (size - invariantsOf(plan.loop)) <= limit)
-      return true;
+    constexpr std::size_t kMaxReduced = 4;
+    if (plan.trips * size <= kMaxReduced * limit && plan.trips * (size - invariantsOf(plan.loop)) <= limit) return true;
     return plan.trips * size <= static_cast<std::size_t>(knob(Knob::LoopUnrollConstantInstructions)) &&
            readsKnownConstants(plan.loop, size);
   }
@@ -195,16 +194,16 @@ class Level {
       plan.copies = plan.trips;
       return nullptr;
     }
-    for (unsigned factor = kMostDividing; plan.trips != 0 && factor > 1; factor /= 2)
+    for (unsigned factor = kMaxDividing; plan.trips != 0 && factor > 1; factor /= 2)
       if (plan.trips % factor == 0 && factor * size <= partLimit) {
         plan.copies = factor;
         return nullptr;
       }
     if (const char* why = whyNotCounted(loop, plan)) return why;
-    if (kRoundsAtOnce * size > partLimit) return "not unrolled: the unrolled body is too long";
+    if (kIterationsAtOnce * size > partLimit) return "not unrolled: the unrolled body is too long";
     if (leavesOnLoad(plan.loop, loop.latches[0])) return "not unrolled: what the loop loads decides whether it ends";
     plan.trips = 0;
-    plan.copies = kRoundsAtOnce;
+    plan.copies = kIterationsAtOnce;
     return nullptr;
   }
 
@@ -220,16 +219,16 @@ class Level {
     };
     std::vector<Candidate> candidates; // the shortest code first
     bool isDivided = false;
-    for (unsigned factor = 2; plan.trips != 0 && factor <= kMostDividing; ++factor)
+    for (unsigned factor = 2; plan.trips != 0 && factor <= kMaxDividing; ++factor)
       if (plan.trips % factor == 0 && factor != plan.trips) {
         candidates.push_back({factor, false});
-        isDivided |= factor >= kRoundsAtOnce;
+        isDivided |= factor >= kIterationsAtOnce;
       }
     const char* whyNot = nullptr;
     Plan counted = plan;
     if (!isDivided) {
       whyNot = whyNotCounted(loop, counted);
-      if (!whyNot) candidates.push_back({kRoundsAtOnce, true});
+      if (!whyNot) candidates.push_back({kIterationsAtOnce, true});
     }
     if (plan.trips != 0 && plan.trips * size <= static_cast<std::size_t>(knob(Knob::LoopUnrollWholeInstructions)))
       candidates.push_back({plan.trips, false});
@@ -239,7 +238,7 @@ class Level {
     double best = 0;
     const Candidate* taken = nullptr;
     for (const Candidate& candidate : candidates) {
-      if (candidate.copies * size > kMostEstimated) continue;
+      if (candidate.copies * size > kMaxEstimated) continue;
       const double price = judge.price(candidate.copies, candidate.isCounted);
       if ((best - price) * 100 < static_cast<double>(knob(Knob::LoopUnrollMinGain))) continue;
       best = price;
@@ -298,7 +297,7 @@ class Level {
   std::int64_t knob(Knob k) const { return context_.knobs.get(k); }
 
   /// Returns a plan with the test that ends a loop with one backedge, and with the trip count where that is known.
-  Plan knownRounds(LoopId id) {
+  Plan knownTrips(LoopId id) {
     const ori::Loop& loop = loops_.loop(id);
     const auto most = static_cast<unsigned>(context_.knobs.get(Knob::LoopUnrollMaxTrips));
     Plan plan;
@@ -341,7 +340,7 @@ class Level {
   std::vector<bool> numbers(LoopId id) {
     LoopId open = ori::kNoId; // the innermost of them
     for (LoopId at = loops_.loop(id).parent; at != ori::kNoId && open == ori::kNoId; at = loops_.loop(at).parent)
-      if (loops_.loop(at).latches.size() != 1 || knownRounds(at).trips == 0) open = at;
+      if (loops_.loop(at).latches.size() != 1 || knownTrips(at).trips == 0) open = at;
     return constantRegisters(function_, loops_, open);
   }
 
@@ -449,7 +448,7 @@ class Level {
   unsigned tripsOf(const ori::Loop& loop, Plan& plan, unsigned most) {
     const std::optional<RoundTest> test = testOf(loop, plan);
     const auto limit = test && !test->isWide() && test->by.times == 0 ? constantOf(test->limit()) : std::nullopt;
-    const auto first = limit ? valueInFront(loop, test->counter) : std::nullopt;
+    const auto first = limit ? valueBefore(loop, test->counter) : std::nullopt;
     if (!first) return 0;
     std::uint32_t value = *first;
     for (unsigned trip = 1; trip <= most; ++trip, value += test->by.number) {
@@ -471,7 +470,7 @@ class Level {
         (test->isWide() && !isLimit(plan.loop, test->low->op_(3), true)))
       return false;
     plan.counted = *test;
-    plan.beginsWithNumber = !test->isWide() && test->by.times == 0 && valueInFront(loop, test->counter).has_value();
+    plan.beginsWithNumber = !test->isWide() && test->by.times == 0 && valueBefore(loop, test->counter).has_value();
     const isa::ICmp stay = test->stayComparison();
     const auto by = static_cast<std::int32_t>(test->by.number);
     if (test->by.times != 0) return by == 0 && (stay == isa::ICmp::LT || stay == isa::ICmp::LE);
@@ -496,14 +495,14 @@ class Level {
 
   /// The amount that a sum adds to the counter that it updates, alone or together with other sums of its block.
   std::optional<Amount> stepOf(LoopId loop, const Instr& instr, ori::VRegId counter) {
-    constexpr unsigned kMostSums = 8;
+    constexpr unsigned kMaxSums = 8;
     Amount amount;
     unsigned ownUses = 0, sums = 0;
     std::vector<const Instr*> left{&instr};
     while (!left.empty()) {
       const Instr& sum = *left.back();
       left.pop_back();
-      if (sum.op != Op::IADD3 || sum.isGuarded() || ++sums > kMostSums) return std::nullopt;
+      if (sum.op != Op::IADD3 || sum.isGuarded() || ++sums > kMaxSums) return std::nullopt;
       for (const ori::Operand& o : sum.ops()) {
         if (o.isNone() || o.isReg(File::P)) {
           if (!o.isNone() && !o.isZeroReg()) return std::nullopt;
@@ -534,10 +533,10 @@ class Level {
   }
 
   /// The value of a register where the loop is entered, if a constant is assigned shortly before.
-  std::optional<std::uint32_t> valueInFront(const ori::Loop& loop, ori::VRegId reg) const {
+  std::optional<std::uint32_t> valueBefore(const ori::Loop& loop, ori::VRegId reg) const {
     BlockId at = loop.header;
     std::uint32_t added = 0;
-    for (unsigned i = 0; i < kMostBlocksInFront; ++i) {
+    for (unsigned i = 0; i < kMaxBlocksBefore; ++i) {
       // Its only definition may be before the loops around this one.
       for (;;) {
         const Instr* only = function_.singleDef(reg);
@@ -616,9 +615,9 @@ class Level {
         function_.erase(to->last);
       }
     // Copies are placed after the loop, iteration by iteration.
-    std::vector<Block*>& behind = behind_[blocks.back()->id];
+    std::vector<Block*>& after = after_[blocks.back()->id];
     for (unsigned round = 1; round < plan.copies; ++round)
-      behind.insert(behind.end(), rounds[round].begin(), rounds[round].end());
+      after.insert(after.end(), rounds[round].begin(), rounds[round].end());
   }
 
   /// Adds an unrolled loop without tests between its iterations, which runs while enough iterations are left. The
@@ -693,11 +692,11 @@ class Level {
     compareAgain(b, test, counter, stays, isSmall);
     branchTo(function_, end, test, test.stays(), rest->id);
     end->fallthrough = plan.leave;
-    const std::vector<Block*> pair = plan.doesTwoOfRest ? twoRounds(plan, rest) : std::vector<Block*>{};
+    const std::vector<Block*> pair = plan.doesTwoOfRest ? twoIterations(plan, rest) : std::vector<Block*>{};
     if (pair.empty()) rest->fallthrough = loop.header;
     ori::redirectEdge(function_, function_.block(entryOf(plan.loop)), header, entry);
 
-    std::vector<Block*>& front = inFront_[header->id];
+    std::vector<Block*>& front = before_[header->id];
     front.push_back(entry);
     for (const std::vector<Block*>& round : rounds)
       front.insert(front.end(), round.begin(), round.end());
@@ -708,7 +707,8 @@ class Level {
   /// Of up to three remaining iterations, two may wait for their loads together. Not where lanes have different trip
   /// counts: some lanes would wait for the others.
   bool gainsByTwoOfRest(const Plan& plan) {
-    if (loops_.loop(plan.loop).blockCount != 1 || plan.copies != kRoundsAtOnce || plan.counted.isWide()) return false;
+    if (loops_.loop(plan.loop).blockCount != 1 || plan.copies != kIterationsAtOnce || plan.counted.isWide())
+      return false;
     const Block& block = *function_.block(loops_.loop(plan.loop).header);
     bool loads = false;
     for (const Instr& instr : block)
@@ -718,7 +718,7 @@ class Level {
 
   /// Appends to `rest`, after which one iteration always runs. Where the following one also runs, both run without a
   /// test between them. Returns the new blocks, the last of which leads to the loop.
-  std::vector<Block*> twoRounds(const Plan& plan, Block* rest) {
+  std::vector<Block*> twoIterations(const Plan& plan, Block* rest) {
     const RoundTest& test = plan.counted;
     const Block& body = *function_.block(loops_.loop(plan.loop).header);
     Block *first = newCopyOf(body), *second = newCopyOf(body), *one = function_.newBlock(body.name);
@@ -748,7 +748,7 @@ class Level {
 
   Block* newCopyOf(const Block& block) {
     Block* copy = function_.newBlock(block.name);
-    copy->isAside = block.isAside;
+    copy->isCold = block.isCold;
     return copy;
   }
 
@@ -774,7 +774,7 @@ class Level {
   std::vector<Definitions> definitions_; ///< by register
   LoopId notedLoop_ = ori::kNoId;        ///< the loop of the last lookup
   unsigned look_ = 0;
-  std::vector<std::vector<Block*>> behind_, inFront_; ///< by block: copies placed after it, or before it
+  std::vector<std::vector<Block*>> after_, before_; ///< by block: copies placed after it, or before it
 };
 
 } // namespace
@@ -789,13 +789,13 @@ bool oriLoopUnrolling(ori::Function& function, PhaseContext& context) {
   if (function.analyses().loops().all().empty() && !function.everHad(Op::NOP)) return false;
   bool changed = narrowCounters(function, context.remarks);
   if (context.knobs.get(Knob::PredicationMaxSlots) != 0) changed |= predicateLoopArms(function, context);
-  std::size_t growthLeft = kMostGrowth;
+  std::size_t growthLeft = kMaxGrowth;
   for (const Block* block : function.layout())
     for (const Instr& instr : *block)
       growthLeft += instr.op != Op::NOP;
   bool isUnrolled = false;
   std::vector<bool> isRest;
-  for (unsigned level = 0; level < kMostLevels && Level(function, context, growthLeft, isRest).run(); ++level)
+  for (unsigned level = 0; level < kMaxLevels && Level(function, context, growthLeft, isRest).run(); ++level)
     isUnrolled = true;
   for (Block* block : function.layout())
     function.forEachSafe(*block, [&](Instr& instr) {

@@ -3,7 +3,7 @@
 #include "ori/analysis/register_pressure.h"
 #include "ori/cfg_edit.h"
 #include "ori/print.h"
-#include "ori/register_requests.h"
+#include "ori/setmaxnreg.h"
 #include "phases/memory_access.h"
 #include "phases/modulo/expand.h"
 #include "phases/occupancy.h"

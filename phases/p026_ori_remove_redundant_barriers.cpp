@@ -90,7 +90,7 @@ class Removal {
   }
 
   void walk(Block& block) {
-    Instr *barrier = barrierInFront(block), *sync = nullptr, *fence = nullptr;
+    Instr *barrier = barrierBefore(block), *sync = nullptr, *fence = nullptr;
     for (Instr* instr = block.first; instr; instr = instr->next) {
       if (isFullBarrier(*instr)) {
         if (barrier && barrier->op_(0).imm == instr->op_(0).imm)
@@ -124,7 +124,7 @@ class Removal {
   }
 
   /// The barrier that all predecessors end with, followed only by straight-line code.
-  Instr* barrierInFront(const Block& block) const {
+  Instr* barrierBefore(const Block& block) const {
     const auto predecessors = cfg_.predecessors(block.id);
     if (predecessors.size() != 1 || cfg_.successors(predecessors[0]).size() != 1) return nullptr;
     for (Instr* instr = function_.block(predecessors[0])->last; instr; instr = instr->prev) {

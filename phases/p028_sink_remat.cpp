@@ -20,9 +20,9 @@ using ori::kNoId;
 namespace {
 
 /// The most copies of an instruction, for readers on several sides.
-constexpr std::size_t kMostCopies = 4;
+constexpr std::size_t kMaxCopies = 4;
 /// The fewest constants that are sunk past an exit of some lanes. The remaining lanes wait for the first of them.
-constexpr unsigned kFewestPastExit = 4;
+constexpr unsigned kMinAfterExit = 4;
 
 class Sinker {
  public:
@@ -32,14 +32,14 @@ class Sinker {
 
   bool run() {
     bool changed = false;
-    sinksBehindLoops_ = !loops_.all().empty() && isShortOfRegisters();
+    sinksPastLoops_ = !loops_.all().empty() && isShortOfRegisters();
     // Readers first: the producers of a sunk instruction may follow it.
     const auto order = cfg_.reversePostOrder();
     for (std::size_t i = order.size(); i-- > 0;) {
       Block* block = function_.block(order[i]);
       const bool isPastExit = endsWithGuardedExit(*block) && isWorthPassingExit(*block);
       passesExit_ = isPastExit;
-      if (!hasSeveralWaysOut(*block) && !sinksBehindLoops_) continue;
+      if (!hasSeveralWaysOut(*block) && !sinksPastLoops_) continue;
       for (Instr *instr = block->last, *above; instr; instr = above) {
         above = instr->prev;
         changed |= sink(*instr);
@@ -77,15 +77,15 @@ class Sinker {
     if (!findSides(*instr.block, result->reg, sides)) return false; // no readers, or readers in this block
     // Sources that stay live instead of the result would take more registers than it.
     const char* kMoreLive = "its sources would stay live and need more registers than its result";
-    if (!sinksBehindLoops_ && longerLives(sources, sides) > result->width) return refuse(instr, kMoreLive);
-    if (sides.size() > kMostCopies) return refuse(instr, "too many branch arms use it");
+    if (!sinksPastLoops_ && longerLives(sources, sides) > result->width) return refuse(instr, kMoreLive);
+    if (sides.size() > kMaxCopies) return refuse(instr, "too many branch arms use it");
     // A constant can be loaded for the warp even where only some of its lanes are active.
     if (!divergence_) divergence_ = &function_.analyses().divergence();
     const bool isForWarp = divergence_->isUniformBlock(instr.block->id) && !divergence_->isDivergent(result->reg) &&
                            !isSafeConstantLoad(instr);
     for (Side& side : sides)
       if (const char* why = place(*instr.block, side, isForWarp, sides.size() > 1)) return refuse(instr, why);
-    if (sinksBehindLoops_ && longerLives(sources, sides) > result->width) return refuse(instr, kMoreLive);
+    if (sinksPastLoops_ && longerLives(sources, sides) > result->width) return refuse(instr, kMoreLive);
     if (sides.size() > 1 && !isSpared(*instr.block, sides)) return refuse(instr, "every path uses it");
 
     for (std::size_t i = 1; i < sides.size(); ++i)
@@ -93,7 +93,7 @@ class Sinker {
     context_.remarks.did(&instr, fmt::format("sank {} to its uses{}", isa::desc(instr.op).mnemonic,
                                              sides.size() > 1 ? fmt::format(", {} times", sides.size()) : ""));
     function_.unlink(&instr);
-    insertBehindPhis(function_, *function_.block(sides.front().to), &instr);
+    insertAfterPhis(function_, *function_.block(sides.front().to), &instr);
     return true;
   }
 
@@ -117,7 +117,7 @@ class Sinker {
       std::vector<Side> sides;
       constants += findSides(block, instr.op_(0).reg, sides);
     }
-    return constants >= kFewestPastExit;
+    return constants >= kMinAfterExit;
   }
 
   /// Groups the readers by the sides of `from`; false when there are none, or one is in `from` itself.
@@ -154,7 +154,7 @@ class Sinker {
     if (side.to == from.id)
       return isLoop ? "it is used in a loop" : "a warp-uniform value would be computed in divergent control flow";
     // A block that runs whenever this one does gains nothing, unless there are loops in between.
-    if (sinksBehindLoops_ && !isOneOfMany && livesThroughLoop(side.readers.front()->reg, from.id, side.to))
+    if (sinksPastLoops_ && !isOneOfMany && livesThroughLoop(side.readers.front()->reg, from.id, side.to))
       return nullptr;
     if (!hasSeveralWaysOut(from)) return "there is no loop between definition and use";
     return cfg_.predecessors(side.to).size() == 1 ? nullptr : "several paths reach its use";
@@ -212,7 +212,7 @@ class Sinker {
     Instr* again = function_.create(instr.op, operands, instr.source);
     again->mods = instr.mods;
     again->mayContract = instr.mayContract;
-    insertBehindPhis(function_, *function_.block(side.to), again);
+    insertAfterPhis(function_, *function_.block(side.to), again);
     for (ori::Operand* reader : side.readers) {
       Instr* owner = reader->owner;
       isa::Operand value = reader->value();
@@ -230,7 +230,7 @@ class Sinker {
   const ori::Divergence* divergence_ = nullptr; ///< of the original code
   const ori::DomTree& dominators_;
   const ori::Loops& loops_;
-  bool sinksBehindLoops_ = false;
+  bool sinksPastLoops_ = false;
   bool passesExit_ = false;                 ///< for the current block
   std::size_t knownRegisters_ = 0;          ///< to `liveness_`
   const ori::Liveness* liveness_ = nullptr; ///< for sinking values past loops; of the original code

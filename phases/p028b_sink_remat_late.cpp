@@ -94,7 +94,7 @@ class ChainSinker {
     for (bool isStable = false; !isStable;) {
       isStable = true;
       std::erase_if(found, [&](Instr* instr) {
-        if (isReadBehind(*instr, members, to)) return false;
+        if (isReadAfter(*instr, members, to)) return false;
         members.erase(instr);
         isStable = false;
         return true;
@@ -123,18 +123,18 @@ class ChainSinker {
     return hasResult && !isUniform; // values that the warp may compute once (phase 74) are not moved from where it can
   }
 
-  bool isReadBehind(const Instr& instr, const std::set<const Instr*>& members, BlockId to) const {
-    bool isRead = false, areAllBehind = true;
+  bool isReadAfter(const Instr& instr, const std::set<const Instr*>& members, BlockId to) const {
+    bool isRead = false, areAllAfter = true;
     for (const ori::Operand& result : instr.ops()) {
       if (!result.isDef || !result.isVirtual()) continue;
-      for (const ori::Operand* o = function_.vreg(result.reg).refs; o && areAllBehind; o = o->nextRef) {
+      for (const ori::Operand* o = function_.vreg(result.reg).refs; o && areAllAfter; o = o->nextRef) {
         const bool isOther = o->sub >= result.sub + result.width || result.sub >= o->sub + o->width;
         if (isOther) continue; // the other half of a pair
-        areAllBehind = members.contains(o->owner) || (!o->isDef && dominators_.dominates(to, placeOf(*o)));
+        areAllAfter = members.contains(o->owner) || (!o->isDef && dominators_.dominates(to, placeOf(*o)));
         isRead |= !o->isDef;
       }
     }
-    return isRead && areAllBehind;
+    return isRead && areAllAfter;
   }
 
   /// Splits a chain into parts that share no value.
@@ -310,7 +310,7 @@ class ChainSinker {
 
   bool move(const Block& from, const Chain& chain) {
     Block* to = function_.block(chain.to);
-    Instr* first = behindPhis(*to);
+    Instr* first = afterPhis(*to);
     std::vector<VRegId> changed;
     for (Instr* instr : chain.instrs) {
       for (const ori::Operand& o : instr->ops())

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t kWordBytes = 4;
 /// Frames with more words are skipped: the sets would get too large.
-constexpr std::size_t kMostWords = 1 << 14;
+constexpr std::size_t kMaxWords = 1 << 14;
 
 /// A set of small numbers.
 class Bits {
@@ -264,7 +264,7 @@ bool compactLocalMemory(ori::Function& function, PhaseContext& context) {
   unsigned stores = 0;
   {
     const FrameAccesses accesses(function, context);
-    if (accesses.words() <= kMostWords) stores = removeDeadStores(accesses);
+    if (accesses.words() <= kMaxWords) stores = removeDeadStores(accesses);
   }
   if (stores) oriPerformLiveDead(function, context); // the computation of stored values
   bool isChanged = dropUnnamedObjects(function) || stores != 0;

@@ -2,7 +2,7 @@
 #include "ori/analysis/analyses.h"
 #include "ori/cfg_edit.h"
 #include "phases/branch_walk.h"
-#include "phases/loop_entry.h"
+#include "phases/loop_preheader.h"
 #include "phases/memory_access.h"
 #include "phases/occupancy.h"
 #include "phases/optimize/rewriter.h"
@@ -26,11 +26,11 @@ using ori::LoopId;
 namespace {
 
 /// In deeper nests, the invariants of the outermost loops are not hoisted.
-constexpr std::uint32_t kMostLevels = 8;
+constexpr std::uint32_t kMaxLevels = 8;
 /// Longer chains are not hoisted: each invariant is examined with its whole chain.
 constexpr std::size_t kLongestChain = 64;
 /// Loads are not hoisted from loops with more stores than this: each load is compared with each store.
-constexpr std::size_t kMostStores = 32;
+constexpr std::size_t kMaxStores = 32;
 
 /// What the two phases move.
 enum class Hoist {
@@ -102,7 +102,7 @@ class Level {
         }
     if (order_.empty()) return;
     const BlockId header = loops_.loop(loop).header;
-    const BlockId from = onlyEntry(loops_, cfg_, loop);
+    const BlockId from = uniqueEntering(loops_, cfg_, loop);
     if (from == ori::kNoId) {
       context_.remarks.refused(function_.block(header)->first, "not hoisted: the loop has several entries");
       return;
@@ -198,13 +198,14 @@ class Level {
   /// Why an invariant is not hoisted; null when it may be.
   const char* whyNot(LoopId loop, const Instr& instr, unsigned registers) const {
     const BlockId block = instr.block->id;
-    if (instr.block->isAside) return "not hoisted: it is in a cold block of the loop";
-    const bool isInEveryRound = runsInEveryRound(loop, block);
+    if (instr.block->isCold) return "not hoisted: it is in a cold block of the loop";
+    const bool isInEveryIteration = runsInEveryIteration(loop, block);
     if (what_ == Hoist::Loads)
-      return isInEveryRound && runsBeforeAnyLeaves(loop, block) ? nullptr
-                                                                : "load not hoisted: some threads may not execute it";
+      return isInEveryIteration && runsBeforeAnyLeaves(loop, block)
+                 ? nullptr
+                 : "load not hoisted: some threads may not execute it";
     // An instruction that some iterations skip is not worth a register that costs warps.
-    if (isInEveryRound) return nullptr;
+    if (isInEveryIteration) return nullptr;
     if (!freeRegisters_) freeRegisters_ = registersUpToCliff(function_, 0, context_);
     if (registers <= *freeRegisters_) return nullptr;
     return "not hoisted: not every iteration executes it";
@@ -234,14 +235,14 @@ class Level {
           const MemoryAccess access = accessOf(instr);
           memory.isOrdered |= access.isOrdered || row.has(Flag::Fence);
           memory.mayHaveWriters |= row.has(Flag::Fence);
-          if (access.isStore && memory.stores.size() <= kMostStores) memory.stores.push_back(access);
+          if (access.isStore && memory.stores.size() <= kMaxStores) memory.stores.push_back(access);
         } else {
           const bool isKnown = row.has(Flag::Terminator) || !row.has(Flag::SideEffect);
           memory.isOrdered |= row.has(Flag::Fence) || !isKnown;
           memory.mayHaveWriters |= !isKnown && !row.has(Flag::Convergent);
         }
       }
-    memory.isOrdered |= memory.stores.size() > kMostStores;
+    memory.isOrdered |= memory.stores.size() > kMaxStores;
     return memory;
   }
 
@@ -255,7 +256,7 @@ class Level {
     });
   }
 
-  bool runsInEveryRound(LoopId loop, BlockId block) const {
+  bool runsInEveryIteration(LoopId loop, BlockId block) const {
     const std::vector<BlockId>& latches = loops_.loop(loop).latches;
     return std::all_of(latches.begin(), latches.end(),
                        [&](BlockId latch) { return dominators_.dominates(block, latch); });
@@ -323,7 +324,7 @@ class Level {
 };
 
 bool hoist(ori::Function& function, PhaseContext& context, Hoist what) {
-  return changeFromInnermost(function, kMostLevels,
+  return changeFromInnermost(function, kMaxLevels,
                              [&](std::uint32_t depth) { return Level(function, context, what).hoist(depth); });
 }
 

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint32_t kWordBytes = 4;
 /// The most words that are live at the same time: more would be spilled again.
-constexpr unsigned kMostWords = 64;
+constexpr unsigned kMaxWords = 64;
 
 /// One load or store with a known offset in its object.
 struct Access {
@@ -179,7 +179,7 @@ class Promoter {
     for (Variable& variable : variables) {
       if (variable.obstacle || !variable.isIndexed) continue;
       const std::uint32_t more = function_.frame[variable.object].size / kWordBytes;
-      variable.obstacle = words + more > kMostWords ? "it is indexed" : indexed.obstacle(variable.object, variable.all);
+      variable.obstacle = words + more > kMaxWords ? "it is indexed" : indexed.obstacle(variable.object, variable.all);
       if (variable.obstacle) continue;
       words += more;
       for (std::uint32_t w = 0; w < more; ++w)
@@ -194,7 +194,7 @@ class Promoter {
     for (Variable& variable : variables)
       for (auto& [at, word] : variable.words)
         word.number = count++;
-    if (count <= kMostWords) return;
+    if (count <= kMaxWords) return;
     const ori::Cfg& cfg = function_.analyses().cfg();
     WordLiveness liveness(cfg, count);
     std::map<const Instr*, std::size_t> order;
@@ -238,7 +238,7 @@ class Promoter {
     });
     std::vector<unsigned> live(cfg.idCount(), 0);
     for (const Candidate& c : candidates) {
-      if (std::ranges::any_of(c.blocks, [&](ori::BlockId id) { return live[id] >= kMostWords; })) {
+      if (std::ranges::any_of(c.blocks, [&](ori::BlockId id) { return live[id] >= kMaxWords; })) {
         c.variable->words.at(c.word).stays = true;
         continue;
       }

@@ -23,7 +23,7 @@ using ori::kNoId;
 namespace {
 
 /// The most issue slots of the inner test: lanes that the outer one has decided already run it, too.
-constexpr unsigned kMostSlots = 4;
+constexpr unsigned kMaxSlots = 4;
 /// PLOP3 of (a, b, c): a or b.
 constexpr std::int32_t kOrTable = 0xfc;
 
@@ -77,8 +77,8 @@ class Flattener {
         return refuse(fmt::format("{} runs for the second branch only", isa::desc(instr.op).mnemonic));
       slots += issueSlots(context_.target, instr);
     }
-    if (slots > kMostSlots)
-      return refuse(fmt::format("{} issue slots before the second branch, maximum is {}", slots, kMostSlots));
+    if (slots > kMaxSlots)
+      return refuse(fmt::format("{} issue slots before the second branch, maximum is {}", slots, kMaxSlots));
     for (const Operand& goes : {nest.outerGoes, nest.innerGoes})
       if (function_.vreg(goes.reg).multiDef) return refuse("a condition has several definitions");
     for (const Instr& phi : *nest.target) {

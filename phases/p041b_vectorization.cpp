@@ -24,9 +24,9 @@ namespace {
 
 /// A group ends when its accesses are at least this far apart: values would wait in registers too long.
 constexpr unsigned kFarthest = 512;
-constexpr std::size_t kMostMembers = 256;
+constexpr std::size_t kMaxMembers = 256;
 /// The most open groups; with more, the oldest ends.
-constexpr std::size_t kMostGroups = 16;
+constexpr std::size_t kMaxGroups = 16;
 
 constexpr unsigned kWidest = 16; // bytes
 
@@ -156,7 +156,7 @@ class Vectorizer {
       group = nullptr;
     }
     if (!group) {
-      if (groups_.size() == kMostGroups) {
+      if (groups_.size() == kMaxGroups) {
         end(groups_.front());
         groups_.erase(groups_.begin());
       }
@@ -169,7 +169,7 @@ class Vectorizer {
   /// Whether the access may join. A load moves to the first of its group, which must not precede a store that it
   /// depends on.
   bool mayJoin(const Group& group, const MemoryAccess& access) const {
-    if (at_ - group.firstAt > kFarthest || group.members.size() >= kMostMembers) return false;
+    if (at_ - group.firstAt > kFarthest || group.members.size() >= kMaxMembers) return false;
     if (access.isStore) return true; // checked by endStoresBefore
     return std::none_of(stores_.rbegin(), stores_.rend(), [&](const Store& store) {
       return store.at > group.firstAt && mustStayInOrder(store.access, access, haveSameBases(store.access, access));
@@ -366,7 +366,7 @@ class Vectorizer {
   std::vector<unsigned>& liveIn(ori::BlockId block) {
     std::vector<unsigned>& live = facts().live[block];
     if (live.empty())
-      for (const ori::FileCounts& counts : ori::liveInFrontOf(facts().liveness, *function_.block(block)))
+      for (const ori::FileCounts& counts : ori::liveBefore(facts().liveness, *function_.block(block)))
         live.push_back(counts[static_cast<unsigned>(File::R)]);
     return live;
   }

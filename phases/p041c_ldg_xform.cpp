@@ -113,12 +113,12 @@ class ReadOnlyLoads {
 
   /// Adds the roots that the pair is computed from; a number adds none.
   void collect(const Operand& pair, Roots& roots, unsigned& steps) {
-    constexpr unsigned kMostSteps = 64;
+    constexpr unsigned kMaxSteps = 64;
     if (pair.isImm() || pair.isZeroReg()) return;
     const Definition low = pair.isReg() ? rw_.definition(pair, 0) : Definition{};
     const Definition high = pair.isReg() && pair.width == 2 ? rw_.definition(pair, 1) : Definition{};
     if (pair.isConst() && pair.bank == 0) return collectBank(pair.bank, pair.imm, roots);
-    if (!low || ++steps > kMostSteps || pair.neg()) {
+    if (!low || ++steps > kMaxSteps || pair.neg()) {
       roots.insert(kUnknownRoot);
       return;
     }

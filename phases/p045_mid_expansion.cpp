@@ -38,7 +38,7 @@ struct WholeProduct {
 };
 
 /// Whether the factor is the word, or its constant value.
-bool isFactor(const Rewriter& rw, const Operand& factor, const Operand& word) {
+bool isWgmmaInput(const Rewriter& rw, const Operand& factor, const Operand& word) {
   return factor == word || (factor.isImm() && rw.constantOf(factor) == rw.constantOf(word));
 }
 
@@ -46,7 +46,7 @@ bool isProductOf(const Rewriter& rw, const Instr& instr, const Operand& a, const
   if (instr.op != Op::IMAD_WIDE || instr.isGuarded()) return false;
   if (isa::modAs<isa::IntType>(instr, isa::Mod::Type) != isa::IntType::U32) return false;
   const Operand x = instr.op_(2).value(), y = instr.op_(3).value();
-  return (isFactor(rw, x, a) && isFactor(rw, y, b)) || (isFactor(rw, x, b) && isFactor(rw, y, a));
+  return (isWgmmaInput(rw, x, a) && isWgmmaInput(rw, y, b)) || (isWgmmaInput(rw, x, b) && isWgmmaInput(rw, y, a));
 }
 
 /// The intermediate words of the high half of the same product a * b, computed in the same block.

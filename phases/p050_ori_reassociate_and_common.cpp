@@ -20,9 +20,9 @@ using ori::LoopId;
 namespace {
 
 /// The most instructions that a sum is decomposed into.
-constexpr unsigned kMostNodes = 8;
+constexpr unsigned kMaxNodes = 8;
 /// The most earlier sums of the same terms that are examined.
-constexpr std::size_t kMostEarlier = 4;
+constexpr std::size_t kMaxEarlier = 4;
 
 class Reassociation {
  public:
@@ -70,7 +70,7 @@ class Reassociation {
   unsigned workOf(const Instr& root) const {
     std::vector<const Instr*> nodes{&root};
     unsigned work = 0;
-    for (std::size_t i = 0; i < nodes.size() && nodes.size() < kMostNodes; ++i) {
+    for (std::size_t i = 0; i < nodes.size() && nodes.size() < kMaxNodes; ++i) {
       work += !isa::desc(nodes[i]->op).has(isa::Flag::Copy) && nodes[i]->op != Op::MOV;
       forms_.forEachAddend(*nodes[i], [&](const Operand& operand, std::uint32_t) {
         if (const Instr* part = partOf(operand, root)) nodes.push_back(part);
@@ -90,7 +90,7 @@ class Reassociation {
            (!all.back().instr->block || !dominators_.dominates(all.back().instr->block->id, where.block->id)))
       all.pop_back();
     if (all.empty()) return nullptr;
-    const std::size_t first = all.size() - std::min(all.size(), kMostEarlier);
+    const std::size_t first = all.size() - std::min(all.size(), kMaxEarlier);
     for (std::size_t i = all.size(); i-- > first;)
       if (all[i].number == wanted) return &all[i];
     return &all.back();
@@ -134,7 +134,7 @@ class Reassociation {
   /// Whether the earlier sum is used by this sum only: it would not become dead.
   bool isPartOf(const Instr& earlier, const Instr& root) const {
     std::vector<const Instr*> nodes{&root};
-    for (std::size_t i = 0; i < nodes.size() && nodes.size() < kMostNodes; ++i) {
+    for (std::size_t i = 0; i < nodes.size() && nodes.size() < kMaxNodes; ++i) {
       if (nodes[i] == &earlier) return true;
       forms_.forEachAddend(*nodes[i], [&](const Operand& operand, std::uint32_t) {
         if (const Instr* part = partOf(operand, root)) nodes.push_back(part);
@@ -227,7 +227,7 @@ class Reassociation {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const auto [node, times] = nodes[i];
       forms_.forEachAddend(*node, [&, times = times](const Operand& operand, std::uint32_t factor) {
-        const Instr* part = nodes.size() < kMostNodes ? partOf(operand, root) : nullptr;
+        const Instr* part = nodes.size() < kMaxNodes ? partOf(operand, root) : nullptr;
         const std::uint32_t signedFactor = operand.neg() ? 0u - factor : factor;
         if (part) {
           nodes.emplace_back(part, times * signedFactor);

@@ -115,7 +115,7 @@ bool oriReplaceEquivMultiDefMov(ori::Function& function, PhaseContext& context) 
                               "not merged: the congruence analysis needs more iterations than the knob allows");
   }
   if (changed) shareReaders(function, context);
-  if (context.knobs.enabled(Knob::MultiDefMovOffsets) && joinCounters(function, context)) {
+  if (context.knobs.enabled(Knob::MultiDefMovOffsets) && mergeInductionVariables(function, context)) {
     shareReaders(function, context);
     changed = true;
   }

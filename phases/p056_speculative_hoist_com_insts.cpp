@@ -18,7 +18,7 @@ using ori::Instr;
 namespace {
 
 /// The most instructions of a side that are examined: long blocks have little in common at their beginnings.
-constexpr unsigned kMostInstructions = 64;
+constexpr unsigned kMaxInstructions = 64;
 
 class Hoister {
  public:
@@ -52,7 +52,7 @@ class Hoister {
     bool changed = false, isFirstQuiet = true;
     unsigned seen = 0;
     function_.forEachSafe(*sides[0], [&](Instr& instr) {
-      if (++seen > kMostInstructions) return;
+      if (++seen > kMaxInstructions) return;
       const bool mayMove = isCandidate(instr, isFirstQuiet);
       isFirstQuiet = isFirstQuiet && isQuiet(instr);
       if (!mayMove || readsFrom(instr, *sides[0]) || readsFrom(instr, *sides[1])) return;
@@ -119,7 +119,7 @@ class Hoister {
     unsigned seen = 0;
     bool isQuietBefore = true;
     for (Instr& other : block) {
-      if (++seen > kMostInstructions) return nullptr;
+      if (++seen > kMaxInstructions) return nullptr;
       if (isSameOperation(function_, instr, other) && isCandidate(other, isQuietBefore)) return &other;
       isQuietBefore = isQuietBefore && isQuiet(other);
     }

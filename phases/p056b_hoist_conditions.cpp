@@ -2,7 +2,7 @@
 #include "ori/analysis/analyses.h"
 #include "phases/hoist_loads.h"
 #include "phases/joins.h"
-#include "phases/loop_entry.h"
+#include "phases/loop_preheader.h"
 #include "phases/occupancy.h"
 #include "phases/phases.h"
 #include "phases/speculation.h"
@@ -24,9 +24,9 @@ namespace {
 /// The most instructions that compute one condition.
 constexpr std::size_t kLongestChain = 5;
 /// The most blocks between the branch and the join.
-constexpr std::size_t kMostBlocks = 24;
+constexpr std::size_t kMaxBlocks = 24;
 /// The most predicates that may be live between them, including the new one. There are seven.
-constexpr unsigned kMostPredicates = 4;
+constexpr unsigned kMaxPredicates = 4;
 
 class ConditionHoister {
  public:
@@ -63,12 +63,12 @@ class ConditionHoister {
 
     std::vector<Instr*> chain;
     if (!collect(branch->guard(), join, chain) || waitsForLoads(chain, *head)) return false;
-    const std::optional<std::vector<BlockId>> between = joins_.blocksBetween(head->id, join.id, kMostBlocks);
+    const std::optional<std::vector<BlockId>> between = joins_.blocksBetween(head->id, join.id, kMaxBlocks);
     if (!between) return false;
     measure();
     const unsigned registers = wordsReadElsewhere(chain);
     for (BlockId id : *between)
-      if (hasCall(id) || live(id, File::P) + more_[id].predicates >= kMostPredicates ||
+      if (hasCall(id) || live(id, File::P) + more_[id].predicates >= kMaxPredicates ||
           (registers != 0 && live(id, File::R) + more_[id].registers + registers > limit_))
         return false;
     for (BlockId id : *between) {

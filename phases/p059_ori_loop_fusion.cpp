@@ -1,8 +1,8 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
 #include "ori/cfg_edit.h"
-#include "phases/loop_counters.h"
-#include "phases/loop_entry.h"
+#include "phases/induction_variables.h"
+#include "phases/loop_preheader.h"
 #include "phases/memory_access.h"
 #include "phases/occupancy.h"
 #include "phases/optimize/linear_form.h"
@@ -29,17 +29,17 @@ using ori::LoopId;
 namespace {
 
 /// The most fusions in one function: each analyzes the whole function again.
-constexpr unsigned kMostFusions = 16;
+constexpr unsigned kMaxFusions = 16;
 /// The most blocks between two consecutive loops.
-constexpr unsigned kMostBetween = 4;
+constexpr unsigned kMaxBetween = 4;
 /// The most accesses of one loop that are compared with those of the other.
-constexpr std::size_t kMostAccesses = 32;
+constexpr std::size_t kMaxAccesses = 32;
 /// The most instructions that an address is computed from.
 constexpr unsigned kDeepestAddress = 6;
 /// The most predicates that are live in both loops together.
-constexpr unsigned kMostPredicates = 5;
+constexpr unsigned kMaxPredicates = 5;
 /// The most iterations for which an address of 32 bits is known not to wrap around.
-constexpr std::int64_t kMostRounds = 1 << 20;
+constexpr std::int64_t kMaxRounds = 1 << 20;
 
 /// A loop that ends with a test of a counter, and has no other exit.
 struct CountedLoop {
@@ -47,7 +47,7 @@ struct CountedLoop {
   BlockId header = ori::kNoId, latch = ori::kNoId, from = ori::kNoId, exit = ori::kNoId;
   std::vector<Counter> counters;
   std::size_t tested = 0; ///< the counter of the test
-  CounterTest test;
+  ExitTest test;
   std::vector<Instr*> accesses;
   std::size_t size = 0;
 
@@ -68,9 +68,9 @@ class Fuser {
     for (LoopId second = 0; second < loops_.all().size(); ++second) {
       if (!isInnermost[second]) continue;
       // Looking for a preceding loop comes first: this is cheap where there is none.
-      const std::optional<std::vector<BlockId>> between = blocksInFrontOf(second);
+      const std::optional<std::vector<BlockId>> between = blocksBefore(second);
       if (!between) continue;
-      const BlockId latch = latchInFrontOf(second, *between);
+      const BlockId latch = latchBefore(second, *between);
       const LoopId first = loops_.innermost(latch);
       if (first == ori::kNoId || !isInnermost[first] || loops_.loop(first).parent != loops_.loop(second).parent)
         continue;
@@ -90,10 +90,10 @@ class Fuser {
   // --- adjacent loops
 
   /// The blocks of the only path from another loop to this one, in order; nothing when there is no such path.
-  std::optional<std::vector<BlockId>> blocksInFrontOf(LoopId loop) const {
+  std::optional<std::vector<BlockId>> blocksBefore(LoopId loop) const {
     std::vector<BlockId> blocks;
-    BlockId at = onlyEntry(loops_, cfg_, loop);
-    for (unsigned i = 0; i <= kMostBetween && at != ori::kNoId; ++i) {
+    BlockId at = uniqueEntering(loops_, cfg_, loop);
+    for (unsigned i = 0; i <= kMaxBetween && at != ori::kNoId; ++i) {
       if (loops_.innermost(at) != loops_.loop(loop).parent) return blocks;
       if (cfg_.successors(at).size() != 1 || cfg_.predecessors(at).size() != 1) return std::nullopt;
       blocks.insert(blocks.begin(), at);
@@ -102,15 +102,15 @@ class Fuser {
     return std::nullopt;
   }
 
-  BlockId latchInFrontOf(LoopId loop, const std::vector<BlockId>& between) const {
-    return between.empty() ? onlyEntry(loops_, cfg_, loop) : cfg_.predecessors(between.front())[0];
+  BlockId latchBefore(LoopId loop, const std::vector<BlockId>& between) const {
+    return between.empty() ? uniqueEntering(loops_, cfg_, loop) : cfg_.predecessors(between.front())[0];
   }
 
   std::optional<CountedLoop> countedLoop(LoopId id) {
     CountedLoop loop;
     loop.id = id;
     loop.header = loops_.loop(id).header;
-    loop.from = onlyEntry(loops_, cfg_, id);
+    loop.from = uniqueEntering(loops_, cfg_, id);
     const auto exits = loops_.exits(id);
     if (loop.from == ori::kNoId || loops_.loop(id).latches.size() != 1 || exits.size() != 1) return std::nullopt;
     loop.latch = loops_.loop(id).latches[0];
@@ -267,7 +267,7 @@ class Fuser {
         }
         if (accessOf(instr).isOrdered) return "not fused: the loop has ordered accesses";
         loop.accesses.push_back(&instr);
-        if (loop.accesses.size() > kMostAccesses) return "not fused: too many accesses";
+        if (loop.accesses.size() > kMaxAccesses) return "not fused: too many accesses";
       }
     return nullptr;
   }
@@ -335,7 +335,7 @@ class Fuser {
 
   /// The course of an address that does not wrap around while the loop runs.
   std::optional<Course> courseOf(const CountedLoop& loop, const Operand& base) {
-    if (base.width != 1 || !loop.test.rounds || *loop.test.rounds > kMostRounds) return std::nullopt;
+    if (base.width != 1 || !loop.test.rounds || *loop.test.rounds > kMaxRounds) return std::nullopt;
     const std::optional<LinearForm> form = forms().of(base);
     if (!form) return std::nullopt;
     Course course;
@@ -364,7 +364,7 @@ class Fuser {
       // The counter differs in all iterations, by at least one, or the loop would not end.
       const auto times = numberOf(def->op_(3).value());
       if (!def->op_(2).isReg() || !counterIn(loop, def->op_(2).value()) || !times ||
-          !isSameInEachRound(definitions_, loops_, loop.id, def->op_(4).value()))
+          !isLoopInvariant(definitions_, loops_, loop.id, def->op_(4).value()))
         return std::nullopt;
       return std::abs(std::int64_t{static_cast<std::int32_t>(*times)});
     }
@@ -397,8 +397,7 @@ class Fuser {
     });
     const unsigned r = static_cast<unsigned>(File::R);
     const unsigned limit = registersUpToCliff(function_, pressure.maximum()[r], context_);
-    return most(a, File::R) + most(b, File::R) <= limit + both &&
-           most(a, File::P) + most(b, File::P) <= kMostPredicates;
+    return most(a, File::R) + most(b, File::R) <= limit + both && most(a, File::P) + most(b, File::P) <= kMaxPredicates;
   }
 
   // --- transformation
@@ -408,7 +407,7 @@ class Fuser {
     ori::Block *headB = function_.block(b.header), *latchB = function_.block(b.latch);
     context_.remarks.did(b.test.compare, "fused two loops", static_cast<std::int64_t>(a.size + b.size));
     const ori::EdgeIds entry{a.from, a.header};
-    ori::Block* front = placesInFront(function_, cfg_, std::span(&entry, 1)).front();
+    ori::Block* front = findOrMakePreheaders(function_, cfg_, std::span(&entry, 1)).front();
     for (BlockId id : between)
       function_.forEachSafe(*function_.block(id), [&](Instr& instr) {
         if (!ori::isTerminator(instr.op)) moveToEnd(function_, instr, *front);
@@ -485,7 +484,7 @@ bool oriLoopFusion(ori::Function& function, PhaseContext& context) {
   if (!function.ssa || context.knobs.get(Knob::LoopFusionMaxInstructions) == 0) return false;
   if (function.analyses().loops().all().size() < 2) return false;
   unsigned fused = 0;
-  while (fused < kMostFusions && Fuser(function, context).run())
+  while (fused < kMaxFusions && Fuser(function, context).run())
     ++fused;
   return fused != 0;
 }

@@ -25,7 +25,7 @@ namespace {
 /// PLOP3 of (a, b, c) is c ? a : b.
 constexpr std::int32_t kSelectTable = 0xe4;
 /// Iterations over the function: a converted branch becomes part of a side of the branch around it.
-constexpr unsigned kMostRounds = 4;
+constexpr unsigned kMaxRounds = 4;
 
 /// A branch with one or two short sides that join in the same block.
 struct Candidate {
@@ -295,7 +295,7 @@ class Predicator {
 bool oriDoPredication(ori::Function& function, PhaseContext& context) {
   if (context.knobs.get(Knob::PredicationMaxSlots) == 0) return false;
   bool changed = false;
-  for (unsigned round = 0; round < kMostRounds; ++round) {
+  for (unsigned round = 0; round < kMaxRounds; ++round) {
     if (!Predicator(function, context).run()) break;
     ori::mergeBlocks(function);
     changed = true;

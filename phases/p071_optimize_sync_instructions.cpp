@@ -3,7 +3,7 @@
 #include "ori/analysis/convergence.h"
 #include "ori/builder.h"
 #include "phases/exit_under_guard.h"
-#include "phases/loop_entry.h"
+#include "phases/loop_preheader.h"
 #include "phases/optimize/rewriter.h"
 #include "phases/phases.h"
 #include "phases/repeated_fences.h"
@@ -69,13 +69,13 @@ class WarpWaits {
 /// Blocks that lanes may reach diverged: from the points of divergence on, up to where all have waited for each other.
 /// `parts` says where lanes diverge, given a block and its final effect.
 template <typename Parts>
-std::vector<bool> blocksBehind(const ori::Cfg& cfg, const std::vector<Effect>& effects, const Parts& parts) {
-  std::vector<bool> isBehind(cfg.idCount(), ori::mayRunApart(cfg.function()));
+std::vector<bool> blocksAfter(const ori::Cfg& cfg, const std::vector<Effect>& effects, const Parts& parts) {
+  std::vector<bool> isAfter(cfg.idCount(), ori::mayRunDivergent(cfg.function()));
   std::vector<ori::BlockId> next;
   const auto reach = [&](ori::BlockId from) {
     for (const ori::BlockId to : cfg.successors(from))
-      if (!isBehind[to]) {
-        isBehind[to] = true;
+      if (!isAfter[to]) {
+        isAfter[to] = true;
         next.push_back(to);
       }
   };
@@ -86,7 +86,7 @@ std::vector<bool> blocksBehind(const ori::Cfg& cfg, const std::vector<Effect>& e
     next.pop_back();
     if (effects[id] != Effect::Gathers) reach(id);
   }
-  return isBehind;
+  return isAfter;
 }
 
 /// Blocks that lanes may reach diverged. Lanes that diverge at a branch reconverge at its convergence barrier, where it
@@ -101,10 +101,10 @@ std::vector<bool> blocksWhereApart(const WarpWaits& waits, const ori::Cfg& cfg, 
   const auto isAnyParting = [&](ori::BlockId id, Effect effect) {
     return effect == Effect::Parts || divergence.branchesApart(id);
   };
-  const std::vector<bool> behindWaits = blocksBehind(cfg, effects, isParting);
-  std::vector<bool> isApart = blocksBehind(cfg, effects, isAnyParting);
+  const std::vector<bool> afterWaits = blocksAfter(cfg, effects, isParting);
+  std::vector<bool> isApart = blocksAfter(cfg, effects, isAnyParting);
   for (const ori::BlockId id : cfg.reversePostOrder())
-    isApart[id] = isApart[id] && (behindWaits[id] || !divergence.isUniformBlock(id));
+    isApart[id] = isApart[id] && (afterWaits[id] || !divergence.isUniformBlock(id));
   return isApart;
 }
 
@@ -220,7 +220,7 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
   const auto entryOfHeader = [&](ori::BlockId header) {
     const ori::LoopId loop = loops.innermost(header);
     if (loop == ori::kNoId || loops.loop(loop).header != header) return ori::kNoId;
-    const ori::BlockId entry = onlyEntry(loops, cfg, loop);
+    const ori::BlockId entry = uniqueEntering(loops, cfg, loop);
     if (entry == ori::kNoId) return ori::kNoId;
     return staysTogether(waits, cfg, divergence, loops, loop) ? entry : ori::kNoId;
   };
@@ -254,7 +254,7 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
   std::vector<ori::EdgeIds> edges;
   for (const Early& e : early)
     edges.push_back({e.entry, e.instr->block->id});
-  const std::vector<ori::Block*> fronts = placesInFront(function, cfg, edges);
+  const std::vector<ori::Block*> fronts = findOrMakePreheaders(function, cfg, edges);
   for (std::size_t i = 0; i < early.size(); ++i) {
     context.remarks.did(early[i].instr, "moved before the loop: no lanes part in it");
     moveToEnd(function, *early[i].instr, *fronts[i]);

@@ -25,8 +25,8 @@ bool needsWholeWarp(const Instr& instr) {
 
 void yieldAtHeader(ori::Function& function, ori::BlockId header, PhaseContext& context) {
   ori::Block& block = *function.block(header);
-  const Instr* first = behindPhis(block);
-  ori::Builder builder = builderBehindPhis(function, block);
+  const Instr* first = afterPhis(block);
+  ori::Builder builder = builderAfterPhis(function, block);
   if (first) builder.setSource(first->source);
   Instr* yield = builder.emit(Op::YIELD, {isa::Operand::pt()});
   if (first) function.splitAfter(yield);
@@ -69,7 +69,7 @@ void gatherFor(ori::Function& function, const ori::Block& block, PhaseContext& c
 /// other lanes run. Without it they would keep waiting at the convergence barrier after the loop, or before the branch
 /// at which they diverged, and the kernel hangs (observed on H200). YIELD has a separate block, so that no phase moves
 /// code across it, and so has NANOSLEEP, which yields, too (after either, ptxas 13.0 keeps no loop counter in a uniform
-/// register). The lanes are diverged after it until a WARPSYNC.ALL (ori::blocksBehindYields), and wait for each other
+/// register). The lanes are diverged after it until a WARPSYNC.ALL (ori::blocksAfterYields), and wait for each other
 /// before instructions that need all of them.
 bool lateExpandSyncInstructions(ori::Function& function, PhaseContext& context) {
   std::vector<ori::BlockId> headers;
@@ -82,7 +82,7 @@ bool lateExpandSyncInstructions(ori::Function& function, PhaseContext& context) 
     isolate(function, *sleep);
   if (headers.empty() && sleeps.empty()) return false;
   const ori::Cfg& cfg = function.analyses().cfg();
-  for (const auto& blocks : ori::blocksBehindYields(cfg, function.analyses().postDominators()))
+  for (const auto& blocks : ori::blocksAfterYields(cfg, function.analyses().postDominators()))
     for (const ori::BlockId id : blocks)
       gatherFor(function, *function.block(id), context);
   return true;

@@ -2,10 +2,10 @@
 #include "ori/analysis/analyses.h"
 #include "ori/analysis/convergence.h"
 #include "phases/phases.h"
-#include "phases/uniform/bridges.h"
 #include "phases/uniform/constant_addends.h"
 #include "phases/uniform/constants.h"
 #include "phases/uniform/convert.h"
+#include "phases/uniform/cross_file_copies.h"
 #include "phases/uniform/double_constants.h"
 #include "phases/uniform/invariant_parts.h"
 #include "phases/uniform/late_values.h"
@@ -19,7 +19,7 @@ namespace orias::phases {
 /// Values that the warp gets from its lanes are moved once per block. Computations on two loop-invariant values are
 /// moved before the loop (phases/uniform/invariant_parts.h). Knob UniformRegMode (687): 0 disables the phase.
 bool convertToUniformReg(ori::Function& function, PhaseContext& context) {
-  if (ori::mayRunApart(function))
+  if (ori::mayRunDivergent(function))
     return false; // parts of a warp share its uniform registers then (phases/uniform/local_values.h)
   if (!context.target.has(isa::Capability::UniformRegisters) || !context.knobs.enabled(Knob::UniformRegMode))
     return false;
@@ -30,7 +30,7 @@ bool convertToUniformReg(ori::Function& function, PhaseContext& context) {
   const unsigned constants = readsConstantsFromUniform(context) ? moveConstantOperands(function, divergence, context)
                                                                 : nameConstantOperands(function, divergence, context);
   const unsigned doubles = moveDoubleConstants(function, context);
-  const unsigned bridges = shareBridges(function);
+  const unsigned bridges = shareCrossFileCopies(function);
   return parts + moved + constants + doubles + bridges + delayUniformValues(function, context) != 0;
 }
 

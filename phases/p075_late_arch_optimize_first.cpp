@@ -28,7 +28,7 @@ constexpr unsigned kFarthest = 64;
 /// The most instructions after the last reader of a register that are examined for a further reader.
 constexpr unsigned kFarthestEnd = 512;
 /// Limits for searching a register's uses through its reference list: references in all, and those in the block.
-constexpr unsigned kMostRefs = 64, kMostOthers = 8;
+constexpr unsigned kMaxRefs = 64, kMaxOthers = 8;
 
 /// One or two words selected by one condition: where it holds, a value computed for this only, else another value,
 /// which is dead afterwards.
@@ -157,9 +157,9 @@ class Peepholes {
       return refuse("its operand has no definition of its own");
     if (!isSame && !areAlike(choice.result, choice.other)) return refuse("its operands are different components");
     if (!isSame && overlap(choice.result, choice.other)) return refuse("its operands are different components");
-    if (!isSame && (reads(def, choice.result) || isLiveBehind(*choice.first, choice.other)))
+    if (!isSame && (reads(def, choice.result) || isLiveAfter(*choice.first, choice.other)))
       return refuse("the other operand is live after it");
-    if (!computesTheSameAt(def, *choice.first, kFarthest)) return refuse("a source of the operand is overwritten");
+    if (!hasSameResultAt(def, *choice.first, kFarthest)) return refuse("a source of the operand is overwritten");
     return true;
   }
 
@@ -179,7 +179,7 @@ class Peepholes {
   }
 
   /// Whether a part of the register may be read after the instruction, in the current code.
-  bool isLiveBehind(const Instr& instr, const Operand& reg) const {
+  bool isLiveAfter(const Instr& instr, const Operand& reg) const {
     const std::optional<std::vector<const Instr*>> others = othersThatName(reg.reg, instr);
     const auto names = [&](const Instr& other) {
       return others ? std::ranges::find(*others, &other) != others->end()
@@ -206,9 +206,9 @@ class Peepholes {
   /// The other instructions of the block that refer to a register, if they are few and easily found.
   std::optional<std::vector<const Instr*>> othersThatName(ori::VRegId reg, const Instr& instr) const {
     std::vector<const Instr*> others;
-    unsigned left = kMostRefs;
+    unsigned left = kMaxRefs;
     for (const ori::Operand* o = function_.vreg(reg).refs; o; o = o->nextRef) {
-      if (left-- == 0 || others.size() == kMostOthers) return std::nullopt;
+      if (left-- == 0 || others.size() == kMaxOthers) return std::nullopt;
       if (o->owner != &instr && o->owner->block == instr.block) others.push_back(o->owner);
     }
     return others;
@@ -247,7 +247,7 @@ class Peepholes {
       if (def->op_(kKind).value() != outer.op_(kKind).value() || !outer.op_(kKind).isZeroReg()) continue;
       if (def->mods != outer.mods || isa::getMod(outer.op, outer.mods, isFloat ? Mod::XorSign : Mod::Relu) != 0)
         continue;
-      if (!computesTheSameAt(*def, outer, kFarthest)) continue;
+      if (!hasSameResultAt(*def, outer, kFarthest)) continue;
       Operand a = def->op_(kA).value(), b = def->op_(kB).value(), c = outer.op_(slot == kA ? kB : kA).value();
       if (!c.isReg()) std::swap(b, c);
       auto mods = isa::makeInst(three).mods;

@@ -6,7 +6,7 @@
 #include "phases/branch_walk.h"
 #include "phases/equal_constants.h"
 #include "phases/local_scan.h"
-#include "phases/loop_entry.h"
+#include "phases/loop_preheader.h"
 #include "phases/occupancy.h"
 #include "phases/phases.h"
 #include "phases/removable.h"
@@ -33,7 +33,7 @@ using ori::LoopId;
 namespace {
 
 /// In deeper nests, the invariants of the outermost loops are not hoisted.
-constexpr std::uint32_t kMostLevels = 8;
+constexpr std::uint32_t kMaxLevels = 8;
 /// Longer chains are not hoisted: each invariant is examined with its whole chain.
 constexpr std::size_t kLongestChain = 64;
 
@@ -92,7 +92,7 @@ class Level {
     std::vector<ori::EdgeIds> entries;
     for (const Move& move : moves)
       entries.emplace_back(move.from, move.header);
-    const std::vector<ori::Block*> fronts = placesInFront(function_, cfg_, entries);
+    const std::vector<ori::Block*> fronts = findOrMakePreheaders(function_, cfg_, entries);
     for (std::size_t i = 0; i < moves.size(); ++i)
       apply(moves[i], fronts[i]);
     return !moves.empty();
@@ -125,7 +125,7 @@ class Level {
           order.push_back(&instr);
         }
     if (order.empty()) return;
-    const BlockId header = loops_.loop(loop).header, from = onlyEntry(loops_, cfg_, loop);
+    const BlockId header = loops_.loop(loop).header, from = uniqueEntering(loops_, cfg_, loop);
     if (from == ori::kNoId) {
       context_.remarks.refused(function_.block(header)->first, "not hoisted: the loop has several entries");
       return;
@@ -243,8 +243,9 @@ class Level {
     if (isShort(File::P, static_cast<unsigned>(std::clamp<std::int64_t>(adjusted, 0, 7))))
       return "not hoisted: pressure on predicates is too high";
     // An instruction that some iterations skip is not worth a register that costs warps.
-    if (wanted[indexOf(File::R)] != 0 && instr.block->isAside) return "not hoisted: it is in a cold block of the loop";
-    if (wanted[indexOf(File::R)] != 0 && after(File::R) > freeRegisters() && !runsInEveryRound(loop, instr.block->id))
+    if (wanted[indexOf(File::R)] != 0 && instr.block->isCold) return "not hoisted: it is in a cold block of the loop";
+    if (wanted[indexOf(File::R)] != 0 && after(File::R) > freeRegisters() &&
+        !runsInEveryIteration(loop, instr.block->id))
       return "not hoisted: not every iteration executes it";
     return nullptr;
   }
@@ -285,7 +286,7 @@ class Level {
            });
   }
 
-  bool runsInEveryRound(LoopId loop, BlockId block) const {
+  bool runsInEveryIteration(LoopId loop, BlockId block) const {
     const std::vector<BlockId>& latches = loops_.loop(loop).latches;
     return std::all_of(latches.begin(), latches.end(),
                        [&](BlockId latch) { return dominators_.dominates(block, latch); });
@@ -382,7 +383,7 @@ class Level {
 };
 
 bool hoist(ori::Function& function, PhaseContext& context, bool lanesOnly) {
-  return changeFromInnermost(function, kMostLevels,
+  return changeFromInnermost(function, kMaxLevels,
                              [&](std::uint32_t depth) { return Level(function, context, lanesOnly).hoist(depth); });
 }
 
@@ -396,7 +397,7 @@ bool hoist(ori::Function& function, PhaseContext& context, bool lanesOnly) {
 /// operands. Conditions move as well, while predicates last (knob HoistLatePredicates). Where parts of a warp may run
 /// separately, uniform registers live within a block, and instructions that use them do not move.
 bool oriHoistInvariantsLate2(ori::Function& function, PhaseContext& context) {
-  if (!hoist(function, context, ori::mayRunApart(function))) return false;
+  if (!hoist(function, context, ori::mayRunDivergent(function))) return false;
   mergeEqualConstants(function);
   return true;
 }
@@ -404,7 +405,7 @@ bool oriHoistInvariantsLate2(ori::Function& function, PhaseContext& context) {
 /// Phase 88. Repeats phase 79 for code that legalization has left in loops. Instructions with uniform registers do not
 /// move where phase 86 has marked their live ranges, or where calls have boundaries.
 bool oriHoistInvariantsLate3(ori::Function& function, PhaseContext& context) {
-  return hoist(function, context, ori::mayRunApart(function) || hasFixedUniformLives(function));
+  return hoist(function, context, ori::mayRunDivergent(function) || hasFixedUniformLives(function));
 }
 
 } // namespace orias::phases

@@ -88,7 +88,7 @@ class BackCopies {
     if (!found.readers.empty()) return refuse(copy, "it is guarded, and its source has other uses");
     if (speculationOf(function_, def) != Speculation::Free || !hasOneResult(def))
       return refuse(copy, "it is guarded, and its source cannot be");
-    if (!computesTheSameAt(def, copy, distance_)) return refuse(copy, "an operand of its source is overwritten");
+    if (!hasSameResultAt(def, copy, distance_)) return refuse(copy, "an operand of its source is overwritten");
     context_.remarks.did(&copy, "copy removed: its source is computed in place, under the guard of the copy");
     function_.setOperand(&def, found.slot, copy.op_(0).value());
     function_.setGuard(&def, copy.guard().value());

@@ -1,7 +1,7 @@
 #include "encoder/code.h"
 #include "ori/analysis/analyses.h"
 #include "ori/analysis/live_counter.h"
-#include "ori/register_requests.h"
+#include "ori/setmaxnreg.h"
 #include "phases/list_schedule.h"
 #include "phases/occupancy.h"
 #include "phases/phases.h"
@@ -27,16 +27,16 @@ constexpr double kGainForFewerWarps = 0.03, kGainForMoreWarps = 0.01;
 /// If a class with twice the warps makes the launch longer by at most this share, its warps are worth this share of the
 /// cycles; less where it has fewer. The launch's dynamic shared memory is not known here, and seldom limits the warps
 /// more than registers do.
-constexpr double kMostLongerLaunch = 0.33, kWorthOfWarps = 1;
+constexpr double kMaxLongerLaunch = 0.33, kWorthOfWarps = 1;
 /// The same limit where a class's own schedules are too slow, and rematerialization makes faster ones fit.
-constexpr double kMostLongerUnpromised = 0.05;
+constexpr double kMaxLongerUnpromised = 0.05;
 /// Rematerialization may free at most this many registers, or this share of them, to reach an occupancy class:
 /// constants that a loop reads may fill the register file.
 constexpr unsigned kReach = 32;
 constexpr double kShareToReach = 0.75;
 /// The most classes that rematerialization is tried for, those with the most warps first; in large functions one. The
 /// second: how many classes beyond the nearest are tried where rematerialization reaches them.
-constexpr unsigned kMostClasses = 3, kMostFarClasses = 2;
+constexpr unsigned kMaxClasses = 3, kMaxFarClasses = 2;
 /// Schedules of a larger class are tried with rematerialization, too, if they make the launch shorter by this share.
 constexpr double kGainOfFasterOrders = 0.08;
 constexpr std::size_t kLarge = 50'000; ///< instructions times schedules
@@ -66,7 +66,7 @@ constexpr double kShareOfLength = 0.05;
 constexpr std::size_t kMaxLimits = 6;
 constexpr unsigned kMaxFurther = 4;
 /// The most registers of a class that schedules leave free where the allocator cannot allocate all values.
-constexpr unsigned kMostSlack = 15;
+constexpr unsigned kMaxSlack = 15;
 /// Rematerialization targets this many registers below the class, one after the other: the allocator may not be able to
 /// allocate all values if they fill the class.
 constexpr unsigned kRoom[] = {0, 1, 3};
@@ -132,8 +132,8 @@ class PreScheduler {
       if (reach(below, choice, limit) == Outcome::Reached) return true;
     const std::vector<unsigned> ends = classesToReach(choice);
     // Always tries the nearest ones; tries those with more warps while rematerialization reaches them.
-    const std::size_t near = ends.size() - std::min<std::size_t>(spent_ > kLarge ? 1 : kMostClasses, ends.size());
-    unsigned tries = spent_ > kLarge ? 0 : kMostFarClasses;
+    const std::size_t near = ends.size() - std::min<std::size_t>(spent_ > kLarge ? 1 : kMaxClasses, ends.size());
+    unsigned tries = spent_ > kLarge ? 0 : kMaxFarClasses;
     for (std::size_t i = 0; i < ends.size(); ++i) {
       if (i < near && tries == 0) continue;
       const Outcome outcome = reach(ends[i], choice, ends[i]);
@@ -236,12 +236,12 @@ class PreScheduler {
     region.place = std::move(place);
     const ori::Block& block = *region.place.block;
     region.limits = limitsOf(block);
-    region.frequency = block.isAside ? 0 : frequencyOf(block);
+    region.frequency = block.isCold ? 0 : frequencyOf(block);
     const std::span<ori::Instr* const> instrs = orderedPartOf(region.place);
     if (instrs.size() < 2) return;
     region.model = std::make_unique<ScheduleRegion>(instrs, std::move(values), context_.target);
     region.busy = busyCycles(*region.model);
-    addCandidates(region, *region.model, block.isAside);
+    addCandidates(region, *region.model, block.isCold);
     if (spent_ > kLarge) region.model.reset(); // to save memory
     regions_.push_back(std::move(region));
   }
@@ -326,9 +326,9 @@ class PreScheduler {
     // The schedules with the fewest registers are not the best at keeping to a limit. Tries further classes while one
     // is reached.
     for (unsigned i = 0; i < kMaxFurther && fixed_ == 0; ++i) {
-      const auto behind = std::ranges::lower_bound(ends, region.leastRegisters());
-      if (behind == ends.begin()) break;
-      const unsigned limit = *std::prev(behind);
+      const auto after = std::ranges::lower_bound(ends, region.leastRegisters());
+      if (after == ends.begin()) break;
+      const unsigned limit = *std::prev(after);
       for (const RegionCounts& limits : bases)
         addBoth(limits, limit);
       if (region.leastRegisters() > limit) break;
@@ -422,7 +422,7 @@ class PreScheduler {
       if (!mayMiss(limit)) return changed;
       fits_ = regalloc::fitsRegisters(function_, limit, regalloc::Search::Thorough);
       // No schedule leaves more registers free where an instruction that is not moved needs all of them.
-      while (!fits_ && slack_ < kMostSlack && pinned_ < limit) {
+      while (!fits_ && slack_ < kMaxSlack && pinned_ < limit) {
         const unsigned slack = 2 * slack_ + 1;
         for (Region& region : regions_)
           if (region.model && best(region, limit).cost.peak[kR] + slack > limit) addBelow(region, limit - slack);
@@ -463,7 +463,7 @@ class PreScheduler {
 
   /// Whether the peak pressure is so close to the limit that the allocator may need more than the class has.
   bool mayMiss(unsigned limit) const {
-    if (limit >= classes_.ends().back() || counts_ || spent_ > kBudget || limit <= kMostSlack) return false;
+    if (limit >= classes_.ends().back() || counts_ || spent_ > kBudget || limit <= kMaxSlack) return false;
     unsigned peak = pinned_;
     for (const Region& region : regions_)
       peak = std::max(peak, best(region, limit).cost.peak[kR]);
@@ -548,7 +548,7 @@ class PreScheduler {
       const bool isReachable = again.gather(end) && again.leastRegisters() <= end;
       if (isReachable) again.chooseLimit();
       if (isReachable && again.priceAgainst(choice, end) < choice.price - kGainForMoreWarps &&
-          (isPromising(choice, end) || again.choiceOf(end).launch <= (1 + kMostLongerUnpromised) * choice.launch)) {
+          (isPromising(choice, end) || again.choiceOf(end).launch <= (1 + kMaxLongerUnpromised) * choice.launch)) {
         again.apply(end);
         if (again.fits_) return Outcome::Reached;
         outcome = Outcome::NoPlace;
@@ -646,7 +646,7 @@ class PreScheduler {
   double priceAgainst(const Choice& other, unsigned end) const {
     const Choice choice = choiceOf(end);
     const double doubled = std::log2(std::max(classes_.warps(end), 1.0) / std::max(classes_.warps(other.limit), 1.0));
-    if (choice.launch > (1 + kMostLongerLaunch * std::sqrt(std::clamp(doubled, 0.0, 1.0))) * other.launch)
+    if (choice.launch > (1 + kMaxLongerLaunch * std::sqrt(std::clamp(doubled, 0.0, 1.0))) * other.launch)
       return choice.price;
     return choice.price - std::log1p(kWorthOfWarps) * std::max(doubled, 0.0);
   }
@@ -703,12 +703,12 @@ class PreScheduler {
   const ori::Liveness& liveness_;
   ori::LiveCounter live_;
   const OccupancyClasses classes_;
-  std::optional<ori::RegisterCounts> counts_; // set where warps release registers
-  const unsigned fixed_;                      // the given limit; 0: none
-  bool fits_ = true;                          // the allocator can allocate all values
-  unsigned slack_ = 0;                        // registers of the class that schedules leave to the allocator
-  double warpWorth_ = 0;                      // reduction of the price for twice the warps
-  unsigned pinned_ = 0;                       // live registers at instructions that are not moved
+  std::optional<ori::WarpRegisterCounts> counts_; // set where warps release registers
+  const unsigned fixed_;                          // the given limit; 0: none
+  bool fits_ = true;                              // the allocator can allocate all values
+  unsigned slack_ = 0;                            // registers of the class that schedules leave to the allocator
+  double warpWorth_ = 0;                          // reduction of the price for twice the warps
+  unsigned pinned_ = 0;                           // live registers at instructions that are not moved
   std::vector<Region> regions_;
   Cycles source_;         // of the source order
   std::size_t spent_ = 0; // instructions times schedules

@@ -52,7 +52,7 @@ class Synchroniser {
     std::set<BlockId> shared;
     for (const Region& region : plan.regions)
       if (region.isShared) shared.insert(region.meet);
-    for (const ori::MissedMeeting& missed : plan.missed)
+    for (const ori::UnsyncedReconvergence& missed : plan.missed)
       if (shared.count(missed.meet) == 0)
         context_.remarks.refused(function_.block(missed.meet)->first,
                                  missed.outOfBarriers ? "no BSSY/BSYNC: all convergence barriers are in use"
@@ -150,7 +150,7 @@ class Synchroniser {
 
     // The BSYNC gets a separate block; BSSY refers to the block after it (observed).
     Block* sync = function_.newBlock();
-    inFront_[meet->id] = sync;
+    before_[meet->id] = sync;
     for (BlockId p : predecessors_[meet->id])
       if (!isBackEdge(p, region.meet)) ori::redirectEdge(function_, function_.block(p), meet, sync);
     sync->fallthrough = meet->id;
@@ -181,7 +181,7 @@ class Synchroniser {
   /// Each block is the reconvergence point of at most one region, so edges that insert changes are not queried again.
   void findPredecessors() {
     predecessors_.assign(function_.blockIdCount(), {});
-    inFront_.assign(function_.blockIdCount(), nullptr);
+    before_.assign(function_.blockIdCount(), nullptr);
     for (const Block* b : function_.layout())
       function_.forEachSuccessor(*b, [&](BlockId s) { predecessors_[s].push_back(b->id); });
   }
@@ -190,8 +190,8 @@ class Synchroniser {
   void arrange() {
     std::vector<Block*> order;
     for (Block* block : function_.layout()) {
-      if (block->id >= inFront_.size()) break; // a new block
-      if (inFront_[block->id]) order.push_back(inFront_[block->id]);
+      if (block->id >= before_.size()) break; // a new block
+      if (before_[block->id]) order.push_back(before_[block->id]);
       order.push_back(block);
     }
     function_.setLayout(std::move(order));
@@ -207,7 +207,7 @@ class Synchroniser {
   unsigned firstBarrier_ = 0;
   std::map<BlockId, BlockId> splitFrom_;           ///< for blocks on edges, the block that the edge came from
   std::vector<std::vector<BlockId>> predecessors_; ///< by block
-  std::vector<Block*> inFront_;                    ///< by block: the BSYNC before it
+  std::vector<Block*> before_;                     ///< by block: the BSYNC before it
 };
 
 } // namespace

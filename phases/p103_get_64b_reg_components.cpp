@@ -86,8 +86,8 @@ bool pairZeros(ori::Function& function, ori::Block& block) {
 /// between the integer pipe and the multiplier.
 bool get64bRegComponents(ori::Function& function, PhaseContext& context) {
   bool changed = false;
-  std::unordered_multimap<ori::InstrId, regalloc::NamedWrite*> named;
-  for (regalloc::NamedWrite& write : context.code.namedWrites)
+  std::unordered_multimap<ori::InstrId, regalloc::DebugDef*> named;
+  for (regalloc::DebugDef& write : context.code.namedWrites)
     named.emplace(write.instr, &write);
   for (ori::Block* block : function.layout())
     for (ori::Instr *instr = block->first, *next; instr; instr = next) {

@@ -11,7 +11,7 @@ bool advancedScoreboardsAndOpexes(ori::Function& function, PhaseContext& context
   options.isSerial = context.knobs.enabled(Knob::SchedSerial);
   options.setsReuse = context.knobs.enabled(Knob::SchedReuse);
   insertIdleLoads(function);
-  assignControls(function, options);
+  assignControlInfo(function, options);
   return true;
 }
 

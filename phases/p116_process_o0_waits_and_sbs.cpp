@@ -9,7 +9,7 @@ bool processO0WaitsAndSBs(ori::Function& function, PhaseContext&) {
   ControlOptions options;
   options.isSerial = true;
   insertIdleLoads(function);
-  assignControls(function, options);
+  assignControlInfo(function, options);
   return true;
 }
 

@@ -9,8 +9,8 @@ namespace orias::phases {
 /// been optimized separately, and the two no longer look alike. Phase 136 does the same for code that register
 /// allocation and leaving SSA form make equal.
 bool mergeEquivalentConditionalFlow(ori::Function& function, PhaseContext& context) {
-  const bool isMerged = mergeEqualEnds(function, context);
-  return joinBranches(function, context) || isMerged;
+  const bool isMerged = mergeTails(function, context);
+  return mergeBranchChains(function, context) || isMerged;
 }
 
 } // namespace orias::phases

@@ -5,9 +5,9 @@
 namespace orias::phases {
 
 /// Tail merging of blocks with the same successors. True if there were any.
-bool mergeEqualEnds(ori::Function& function, PhaseContext& context);
+bool mergeTails(ori::Function& function, PhaseContext& context);
 
 /// Merges two consecutive branches to one target. True if there were any.
-bool joinBranches(ori::Function& function, PhaseContext& context);
+bool mergeBranchChains(ori::Function& function, PhaseContext& context);
 
 } // namespace orias::phases

@@ -2,8 +2,8 @@
 #include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
-#include "phases/equal_ends.h"
 #include "phases/p133_merge_equivalent_conditional_flow.h"
+#include "phases/tail_merge.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -26,11 +26,11 @@ using ori::VRegId;
 namespace {
 
 /// The most ends that a block is compared with, and the most instructions of each.
-constexpr std::size_t kMostCandidates = 16, kMostCompared = 64;
+constexpr std::size_t kMaxCandidates = 16, kMaxCompared = 64;
 /// Sharing an end of the program executes one more branch. It is worth it from this many instructions on.
-constexpr unsigned kFewestInFrontOfExit = 16;
+constexpr unsigned kMinBeforeExit = 16;
 /// One of two equal blocks is deleted, at the cost of a branch where it was the fall-through.
-constexpr int kFewestOfWhole = 2;
+constexpr int kMinOfWhole = 2;
 
 /// A block's successors and the condition of its branch.
 struct Ways {
@@ -60,9 +60,9 @@ bool isCopyOfNumber(const Instr& instr) {
   return isa::desc(instr.op).has(Flag::Copy) && !instr.op_(1).isReg();
 }
 
-class EqualEnds {
+class TailMerger {
  public:
-  EqualEnds(ori::Function& function, PhaseContext& context)
+  TailMerger(ori::Function& function, PhaseContext& context)
       : function_(function), context_(context), cfg_(function.analyses().cfg()),
         isAsItWas_(function.blockIdCount(), true),
         fewest_(static_cast<unsigned>(context.knobs.get(Knob::MergeFlowMinInstructions))),
@@ -135,7 +135,7 @@ class EqualEnds {
         others[at] = merge(best);
         continue;
       }
-      if (others.size() < kMostCandidates) others.push_back(block);
+      if (others.size() < kMaxCandidates) others.push_back(block);
     }
   }
 
@@ -152,8 +152,8 @@ class EqualEnds {
     };
     const bool isWhole = !common.pairs.back().first->prev && !common.pairs.back().second->prev;
     const bool areSides = haveOneBranch(*common.from, *common.keeper);
-    int wanted = static_cast<int>(ways.isExit ? std::max(fewest_, kFewestInFrontOfExit) : fewest_);
-    if (isWhole && common.inputs.empty()) wanted = areSides ? 1 : std::min(wanted, kFewestOfWhole);
+    int wanted = static_cast<int>(ways.isExit ? std::max(fewest_, kMinBeforeExit) : fewest_);
+    if (isWhole && common.inputs.empty()) wanted = areSides ? 1 : std::min(wanted, kMinOfWhole);
     if (count < wanted) return refuse(fmt::format("{} instructions, at least {}", count, wanted));
     if (common.from->loopDepth != common.keeper->loopDepth) return refuse("one of them is in a loop");
     for (const auto& [a, b] : common.inputs)
@@ -181,7 +181,7 @@ class EqualEnds {
 
   /// Whether the block sets the register to a number: users of it may be simplified there.
   static bool isNumberIn(const Block& block, VRegId reg) {
-    std::size_t left = kMostCompared;
+    std::size_t left = kMaxCompared;
     for (const Instr* instr = block.last; instr && left-- > 0; instr = instr->prev)
       for (const ori::Operand& o : instr->ops())
         if (o.isDef && o.isVirtual() && o.reg == reg && isCopyOfNumber(*instr)) return true;
@@ -194,7 +194,7 @@ class EqualEnds {
   Common compare(Block* from, Block* keeper) const {
     Common common{from, keeper, {}, {}};
     std::map<VRegId, VRegId> there, back;
-    for (Instr *x = lastOf(*from), *y = lastOf(*keeper); x && y && common.pairs.size() < kMostCompared;
+    for (Instr *x = lastOf(*from), *y = lastOf(*keeper); x && y && common.pairs.size() < kMaxCompared;
          x = x->prev, y = y->prev) {
       if (x->op != y->op || x->mods != y->mods || x->mayContract != y->mayContract ||
           x->operandCount != y->operandCount || !mayStand(*x) || !match(*x, *y, there, back))
@@ -386,8 +386,8 @@ class EqualEnds {
 
 } // namespace
 
-bool mergeEqualEnds(ori::Function& function, PhaseContext& context) {
-  return EqualEnds(function, context).run();
+bool mergeTails(ori::Function& function, PhaseContext& context) {
+  return TailMerger(function, context).run();
 }
 
 } // namespace orias::phases

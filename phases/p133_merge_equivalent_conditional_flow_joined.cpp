@@ -126,7 +126,7 @@ class Joiner {
 
 } // namespace
 
-bool joinBranches(ori::Function& function, PhaseContext& context) {
+bool mergeBranchChains(ori::Function& function, PhaseContext& context) {
   return Joiner(function, context).run();
 }
 

@@ -1,8 +1,8 @@
 #include "phases/p136_late_merge_equivalent_conditional_flow.h"
 #include "encoder/isa/desc.h"
 #include "ori/cfg_edit.h"
-#include "phases/equal_ends.h"
 #include "phases/phases.h"
+#include "phases/tail_merge.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -23,9 +23,9 @@ using ori::kNoId;
 namespace {
 
 /// Sharing an end of the program executes one more branch. It is worth it from this many instructions on.
-constexpr unsigned kFewestInFrontOfExit = 16;
+constexpr unsigned kMinBeforeExit = 16;
 /// The most ends that a block is compared with.
-constexpr std::size_t kMostCandidates = 16;
+constexpr std::size_t kMaxCandidates = 16;
 
 bool areEqual(const Instr& a, const Instr& b) {
   if (a.op != b.op || a.mods != b.mods || a.mayContract != b.mayContract || a.operandCount != b.operandCount)
@@ -59,9 +59,9 @@ class Merger {
  private:
   /// Keeps blocks that instructions within other blocks refer to (BSSY).
   void findPlaces() {
-    behind_.assign(function_.blockIdCount(), kNoId);
+    after_.assign(function_.blockIdCount(), kNoId);
     for (std::size_t i = 1; i < function_.layout().size(); ++i)
-      behind_[function_.layout()[i - 1]->id] = function_.layout()[i]->id;
+      after_[function_.layout()[i - 1]->id] = function_.layout()[i]->id;
     isNamed_.assign(function_.blockIdCount(), false);
     isNamed_[function_.entry()->id] = true;
     for (const Block* block : function_.layout())
@@ -112,17 +112,17 @@ class Merger {
           most = count;
           best = &other;
         }
-      const unsigned wanted = isPlainExit(*block->last) ? std::max(fewest_, kFewestInFrontOfExit) + 1 : fewest_;
+      const unsigned wanted = isPlainExit(*block->last) ? std::max(fewest_, kMinBeforeExit) + 1 : fewest_;
       if (most >= wanted) {
         // The block before the common successor keeps the end, since it needs no branch; else the later one.
-        const bool fallsThrough = target != kNoId && behind_[(*best)->id] == target;
+        const bool fallsThrough = target != kNoId && after_[(*best)->id] == target;
         *best = fallsThrough ? merge(block, *best, most) : merge(*best, block, most);
         continue;
       }
       if (most > 0)
         context_.remarks.refused(
             block->last, fmt::format("block tails not merged: {} instructions, minimum is {}", most, wanted), most);
-      if (others.size() < kMostCandidates) others.push_back(block);
+      if (others.size() < kMaxCandidates) others.push_back(block);
     }
   }
 
@@ -143,7 +143,7 @@ class Merger {
     Block* end = keeper;
     if (first->prev) {
       end = function_.splitAfter(first->prev);
-      behind_.push_back(behind_[keeper->id]);
+      after_.push_back(after_[keeper->id]);
     }
     if (from->last->op == Op::BRA) function_.erase(from->last);
     for (unsigned i = 0; i < count; ++i)
@@ -156,8 +156,8 @@ class Merger {
   ori::Function& function_;
   PhaseContext& context_;
   const unsigned fewest_;
-  std::vector<bool> isNamed_;   // by block
-  std::vector<BlockId> behind_; // by block: the next one of the layout; for an end, that of the block it was split from
+  std::vector<bool> isNamed_;  // by block
+  std::vector<BlockId> after_; // by block: the next one of the layout; for an end, that of the block it was split from
   bool changed_ = false, hasEmptied_ = false;
 };
 
@@ -170,7 +170,7 @@ class Merger {
 /// blocks with the same computation become subroutines.
 bool lateMergeEquivalentConditionalFlow(ori::Function& function, PhaseContext& context) {
   const bool haveMerged = Merger(function, context).run();
-  return shareWorkAside(function, context) || haveMerged;
+  return outlineColdBlocks(function, context) || haveMerged;
 }
 
 } // namespace orias::phases

@@ -6,6 +6,6 @@ namespace orias::phases {
 
 /// Outlines cold blocks that compute the same in different registers to one subroutine of the kernel, if registers are
 /// free for it. True when there were any.
-bool shareWorkAside(ori::Function& function, PhaseContext& context);
+bool outlineColdBlocks(ori::Function& function, PhaseContext& context);
 
 } // namespace orias::phases

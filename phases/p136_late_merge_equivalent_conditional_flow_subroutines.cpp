@@ -13,10 +13,10 @@
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "ori/module.h"
-#include "ori/register_requests.h"
-#include "phases/equal_ends.h"
+#include "ori/setmaxnreg.h"
 #include "phases/occupancy.h"
 #include "phases/p136_late_merge_equivalent_conditional_flow.h"
+#include "phases/tail_merge.h"
 #include "regalloc/call_abi.h"
 #include "regalloc/calls.h"
 
@@ -297,7 +297,7 @@ class Sharer {
   std::vector<Work> collect() const {
     std::vector<Block*> candidates;
     for (Block* block : function_.layout()) {
-      if (!block->isAside || block->empty()) continue;
+      if (!block->isCold || block->empty()) continue;
       const Instr* branch = ori::plainBranch(*block);
       const bool goesOn = branch ? !branch->isGuarded() : !ori::isTerminator(block->last->op);
       if (goesOn) candidates.push_back(block);
@@ -426,7 +426,7 @@ class Sharer {
     }
     context_.remarks.did(first, fmt::format("outlined {} cold blocks to a subroutine", group.callers.size()), gained);
     Block* body = function_.newBlock();
-    body->isAside = true;
+    body->isCold = true;
     const unsigned registers = group.places.last + 1 + context_.target.reservedRegisters();
     function_.stats.registers = std::max(function_.stats.registers, registers);
     moveBody(group, body);
@@ -475,11 +475,11 @@ class Sharer {
     b.setSource(source);
     regalloc::emitMoves(b, movesIn(group, caller), group.places.returnPair);
     Instr* call = b.emit(Op::CALL_REL, {Operand::pt(), Operand::label(body->id)});
-    Block* behind = regalloc::emitReturnAddress(function_, call, group.places.returnPair, group.places.scratch);
-    b = behind->first ? ori::Builder::before(function_, behind->first) : ori::Builder(function_, behind);
+    Block* after = regalloc::emitReturnAddress(function_, call, group.places.returnPair, group.places.scratch);
+    b = after->first ? ori::Builder::before(function_, after->first) : ori::Builder(function_, after);
     b.setSource(source);
     regalloc::emitMoves(b, movesOut(group, caller), group.places.returnPair);
-    return behind;
+    return after;
   }
 
   ori::Function& function_;
@@ -490,7 +490,7 @@ class Sharer {
 
 } // namespace
 
-bool shareWorkAside(ori::Function& function, PhaseContext& context) {
+bool outlineColdBlocks(ori::Function& function, PhaseContext& context) {
   // Only in kernels, where values in registers at the end are unused. A subroutine has the registers that all its
   // callers have.
   return function.isKernel() && !ori::hasRegisterRequests(function) && Sharer(function, context).run();

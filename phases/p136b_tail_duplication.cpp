@@ -1,7 +1,7 @@
 #include "ori/cfg_edit.h"
 #include "phases/copy_block.h"
-#include "phases/equal_ends.h"
 #include "phases/phases.h"
+#include "phases/tail_merge.h"
 
 #include <fmt/format.h>
 #include <vector>
@@ -17,7 +17,7 @@ using ori::kNoId;
 namespace {
 
 /// The target of a copy may be short, too. This bounds loops of branches.
-constexpr unsigned kMostRounds = 4;
+constexpr unsigned kMaxRounds = 4;
 
 class Duplicator {
  public:
@@ -33,7 +33,7 @@ class Duplicator {
         if (!ori::isTerminator(instr.op))
           for (const ori::Operand& o : instr.ops())
             if (o.isLabel()) isKept_[o.reg] = true;
-    for (unsigned round = 0; round < kMostRounds; ++round)
+    for (unsigned round = 0; round < kMaxRounds; ++round)
       if (!runOnce()) break;
     if (changed_)
       while (eraseUnused()) {
@@ -64,15 +64,15 @@ class Duplicator {
     isTail_.resize(function_.blockIdCount(), false);
     const std::vector<Block*> layout = function_.layout();
     for (std::size_t i = 0; i < layout.size(); ++i) {
-      const Block* behind = i + 1 < layout.size() ? layout[i + 1] : nullptr;
-      found |= duplicateInto(layout[i], behind);
+      const Block* after = i + 1 < layout.size() ? layout[i + 1] : nullptr;
+      found |= duplicateInto(layout[i], after);
     }
     changed_ |= found;
     return found;
   }
 
   /// Replaces the jump at the end of a block, if it has one, by a copy of its target.
-  bool duplicateInto(Block* from, const Block* behind) {
+  bool duplicateInto(Block* from, const Block* after) {
     const Instr* last = from->last;
     const bool endsOpen = !last || !ori::isTerminator(last->op);
     const Instr* jump = ori::plainBranch(*from);
@@ -80,7 +80,7 @@ class Duplicator {
     BlockId to = kNoId;
     if (jump)
       to = jump->op_(1).reg;
-    else if (endsOpen && from->fallthrough != kNoId && (!behind || behind->id != from->fallthrough))
+    else if (endsOpen && from->fallthrough != kNoId && (!after || after->id != from->fallthrough))
       to = from->fallthrough; // phase 112 would add a branch
     if (to == kNoId || to == from->id || (last && last->op == Op::CALL_REL)) return false;
     const Block* tail = function_.block(to);

@@ -152,7 +152,7 @@ class PipeBalance {
     const ori::Loops& loops = function_.analyses().loops();
     std::map<ori::LoopId, Group> groups;
     for (ori::Block* block : function_.layout())
-      if (!block->isAside) count(*block, groups[loops.innermost(block->id)]);
+      if (!block->isCold) count(*block, groups[loops.innermost(block->id)]);
     bool changed = false;
     for (auto& [loop, group] : groups)
       changed |= balance(group);

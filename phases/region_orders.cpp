@@ -542,7 +542,7 @@ Order depthFirst(const ScheduleRegion& region) {
 }
 
 Order fillStalls(const ScheduleRegion& region, std::span<const std::uint32_t> base, const RegionCounts& limits) {
-  constexpr unsigned kMostChecks = 24; // of instructions that could issue
+  constexpr unsigned kMaxChecks = 24; // of instructions that could issue
   LiveProfile profile(region, base);
   std::vector<unsigned> open(base.size()), earliest(base.size(), 0);
   std::array<unsigned, 16> pipeFree{};
@@ -564,7 +564,7 @@ Order fillStalls(const ScheduleRegion& region, std::span<const std::uint32_t> ba
       if (start == now) break;
       const unsigned other = std::max(now, candidate.start(pipeFree));
       if (other >= start) continue;
-      if (++checks > kMostChecks) break;
+      if (++checks > kMaxChecks) break;
       if (!profile.fits(candidate.node, limits)) continue;
       chosen = candidate.node;
       start = other;

@@ -48,9 +48,9 @@ class RegionValues::Finder {
     out_.starts_.push_back(static_cast<std::uint32_t>(out_.refs_.size()));
   }
 
-  void finish(const ori::LiveCounter& behind) {
+  void finish(const ori::LiveCounter& after) {
     for (const auto& [c, value] : current_)
-      out_.values_[value].isLiveAfter = behind.isLive(c);
+      out_.values_[value].isLiveAfter = after.isLive(c);
   }
 
  private:
@@ -91,12 +91,12 @@ class RegionValues::Finder {
 };
 
 RegionValues::RegionValues(std::span<ori::Instr* const> region, const ori::Liveness& liveness,
-                           const ori::LiveCounter& behind) {
+                           const ori::LiveCounter& after) {
   starts_.reserve(region.size() + 1);
   Finder finder(*this, liveness);
   for (const ori::Instr* instr : region)
     finder.add(*instr);
-  finder.finish(behind);
+  finder.finish(after);
 }
 
 void RegionValues::setLiveBefore(const ori::FileCounts& counts) {

@@ -35,7 +35,7 @@ class RegionValues {
 
   RegionValues() = default;
   /// `behind` has been moved up to the end of the region: registers live there are used or preserved later.
-  RegionValues(std::span<ori::Instr* const> region, const ori::Liveness& liveness, const ori::LiveCounter& behind);
+  RegionValues(std::span<ori::Instr* const> region, const ori::Liveness& liveness, const ori::LiveCounter& after);
   /// The live registers before the region, by file.
   void setLiveBefore(const ori::FileCounts& counts);
 

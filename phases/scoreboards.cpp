@@ -113,7 +113,7 @@ class Assigner {
     laterWritten_.assign(count, {});
     for (std::size_t b = 0; b < count; ++b)
       for (std::uint32_t i = code_.blocks[b].first; i < code_.blocks[b].end; ++i)
-        for (const FlatTouch& t : code_.touches(code_.instrs[i])) {
+        for (const RegAccess& t : code_.touches(code_.instrs[i])) {
           touched[b].set(t.unit);
           if (t.isDef) written[b].set(t.unit);
         }
@@ -144,14 +144,14 @@ class Assigner {
       std::uint32_t& firstWrite = nextWrite_[i - block.first];
       nextSettling_[i - block.first] = settling;
       if (settles(i, isa::LatencyClass::Barrier)) settling = i;
-      for (const FlatTouch& t : touches) {
+      for (const RegAccess& t : touches) {
         if (t.isDef)
           firstTouch = std::min(firstTouch, touch[t.unit]);
         else if (t.isLate)
           firstWrite = std::min(firstWrite, write[t.unit]);
       }
       blockWantsReads_ |= firstWrite != kFar && firstWrite < firstTouch;
-      for (const FlatTouch& t : touches) {
+      for (const RegAccess& t : touches) {
         touch[t.unit] = i;
         if (t.isDef) write[t.unit] = i;
       }
@@ -160,7 +160,7 @@ class Assigner {
 
   /// Convergence barriers are accessed in order, so they need no scoreboard (observed: ptxas gives none to BMOV.32 of a
   /// barrier, and nvdisasm for sm_87 refuses it).
-  static bool isBarrier(const FlatTouch& t) { return fileOf(t.unit) == isa::File::B; }
+  static bool isBarrier(const RegAccess& t) { return fileOf(t.unit) == isa::File::B; }
 
   /// Whether all late reads of earlier instructions of class `reader` are complete after this instruction.
   bool settles(std::uint32_t index, isa::LatencyClass reader) const {
@@ -169,14 +169,14 @@ class Assigner {
   }
 
   /// An atomic's predicate (whether it was executed) is ready when the operands have been read (encoder/hazard.cpp).
-  static bool isEarlyResult(const FlatInstr& f, const FlatTouch& t) {
+  static bool isEarlyResult(const FlatInstr& f, const RegAccess& t) {
     return t.isDef && f.latencyClass == isa::LatencyClass::Atomic && fileOf(t.unit) == isa::File::P;
   }
 
   /// Whether the instruction defines only such predicates.
   bool hasEarlyResult(const FlatInstr& f) const {
     return std::ranges::all_of(code_.touches(f),
-                               [&](const FlatTouch& t) { return !t.isDef || isBarrier(t) || isEarlyResult(f, t); });
+                               [&](const RegAccess& t) { return !t.isDef || isBarrier(t) || isEarlyResult(f, t); });
   }
 
   void chooseScoreboards(std::uint32_t b, std::uint32_t index) {
@@ -189,7 +189,7 @@ class Assigner {
     }
     bool needsWrite = false, needsRead = false;
     const std::uint32_t touch = nextTouch_[index - block.first], write = nextWrite_[index - block.first];
-    for (const FlatTouch& t : code_.touches(f)) {
+    for (const RegAccess& t : code_.touches(f)) {
       if (t.isDef && t.unit != f.guard && !isBarrier(t)) needsWrite |= touch != kFar || laterTouched_[b].test(t.unit);
       if (!t.isDef && t.isLate) needsRead |= write != kFar || laterWritten_[b].test(t.unit);
     }
@@ -215,7 +215,7 @@ class Assigner {
     }
   }
   /// The first instruction of a block from `i` on that may depend on a preceding fence, or the end of the block.
-  std::uint32_t firstBehindFence(std::uint32_t i, std::uint32_t end) const {
+  std::uint32_t firstAfterFence(std::uint32_t i, std::uint32_t end) const {
     using isa::Flag;
     for (; i < end; ++i) {
       const isa::InstrDesc& row = isa::desc(code_.instrs[i].instr->op);
@@ -237,7 +237,7 @@ class Assigner {
         FlatInstr& f = code_.instrs[i];
         const isa::InstrDesc& row = isa::desc(f.instr->op);
         const bool isFence = f.latencyClass == isa::LatencyClass::Fence;
-        const std::uint32_t next = isFence ? firstBehindFence(i + 1, block.end) : i + 1;
+        const std::uint32_t next = isFence ? firstAfterFence(i + 1, block.end) : i + 1;
         if (row.has(isa::Flag::DrainsWrites))
           f.instr->control.writeBarrier = kDrainScoreboard;
         else if (isFence && next < block.end && isa::desc(code_.instrs[next].instr->op).has(isa::Flag::DrainsWrites))
@@ -370,7 +370,7 @@ class Assigner {
     FlatInstr& f = code_.instrs[i];
     if (!target_.isScoreboarded(f.latencyClass) || drains(f)) return;
     if (closesGroup(f)) takeGroupScoreboard(f);
-    for (const FlatTouch& t : code_.touches(f)) {
+    for (const RegAccess& t : code_.touches(f)) {
       if (isBarrier(t)) continue;
       if (t.isDef)
         f.instr->control.writeBarrier = 4;
@@ -384,7 +384,7 @@ class Assigner {
     FlatInstr& f = code_.instrs[index];
     isa::Control& control = f.instr->control;
     if (drainsBefore_[index]) control.waitMask |= bitOf(kDrainScoreboard);
-    for (const FlatTouch& t : code_.touches(f))
+    for (const RegAccess& t : code_.touches(f))
       for (Outstanding& o : state_) {
         if (o.unit != t.unit || !(o.isWrite || t.isDef || t.endsReads) || passesInOrder(o, t, f)) continue;
         if ((o.cover & control.waitMask) == 0) control.waitMask |= chooseCover(o);
@@ -404,7 +404,7 @@ class Assigner {
         if ((o.cover & control.waitMask) == 0) control.waitMask |= chooseCover(o);
     std::uint8_t mask = control.waitMask;
     std::erase_if(state_, [&](const Outstanding& o) { return (o.cover & mask) != 0; });
-    for (const FlatTouch& t : code_.touches(f))
+    for (const RegAccess& t : code_.touches(f))
       for (const Outstanding& o : anticipated_)
         if (o.unit == t.unit && (o.isWrite || t.isDef || t.endsReads) && !passesInOrder(o, t, f)) mask |= o.cover;
     std::erase_if(anticipated_, [&](const Outstanding& o) { return (o.cover & mask) != 0; });
@@ -436,7 +436,7 @@ class Assigner {
   }
 
   /// Units that work in order process both in that order.
-  bool passesInOrder(const Outstanding& first, const FlatTouch& second, const FlatInstr& f) const {
+  bool passesInOrder(const Outstanding& first, const RegAccess& second, const FlatInstr& f) const {
     if (!second.isDef || !second.isLate) return false;
     const isa::LatencyClass earlier = code_.instrs[first.producer].latencyClass;
     const unsigned queue = first.isWrite ? target_.completionQueue(earlier) : target_.readQueue(earlier);
@@ -465,7 +465,7 @@ class Assigner {
     const FlatInstr& f = code_.instrs[index];
     const isa::Control& control = f.instr->control;
     const std::uint8_t written = bitOf(control.writeBarrier), read = bitOf(control.readBarrier);
-    for (const FlatTouch& t : code_.touches(f)) {
+    for (const RegAccess& t : code_.touches(f)) {
       if (t.isDef && f.guard == 0)
         std::erase_if(state_, [&](const Outstanding& o) { return o.unit == t.unit && o.producer != index; });
     }
@@ -476,7 +476,7 @@ class Assigner {
         if (completes != 0 && completes == target_.completionQueue(earlier)) o.cover |= written;
         if (!o.isWrite && reads != 0 && reads == target_.readQueue(earlier)) o.cover |= written | read;
       }
-    for (const FlatTouch& t : code_.touches(f)) {
+    for (const RegAccess& t : code_.touches(f)) {
       if (!t.isLate || isBarrier(t)) continue;
       const bool isReadBarrierEnough = !t.isDef || isEarlyResult(f, t);
       Outstanding o{t.unit, t.isDef, index, static_cast<std::uint8_t>(isReadBarrierEnough ? written | read : written)};

@@ -25,7 +25,7 @@ using ori::Instr;
 namespace {
 
 /// The most entries of the data flow sets.
-constexpr std::size_t kMostCells = 1 << 22;
+constexpr std::size_t kMaxCells = 1 << 22;
 
 constexpr std::uint32_t kAnything = 0, kNothing = 1, kFirstProvider = 2;
 
@@ -75,7 +75,7 @@ class LoadSharing {
   bool run() {
     findLocations();
     if (std::ranges::none_of(locations_, isShareable)) return false;
-    if (locations_.size() * cfg_.idCount() > kMostCells) return false;
+    if (locations_.size() * cfg_.idCount() > kMaxCells) return false;
     keepShareable();
     findEvents();
     solve();

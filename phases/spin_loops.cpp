@@ -5,8 +5,8 @@
 #include "ori/analysis/analyses.h"
 #include "ori/analysis/convergence.h"
 #include "ori/cfg_edit.h"
-#include "phases/loop_counters.h"
-#include "phases/loop_entry.h"
+#include "phases/induction_variables.h"
+#include "phases/loop_preheader.h"
 #include "phases/memory_access.h"
 
 #include <algorithm>
@@ -84,13 +84,13 @@ class Finder {
   }
 
   bool entersTogether(LoopId loop) {
-    const BlockId entry = onlyEntry(loops_, cfg_, loop), header = loops_.loop(loop).header;
+    const BlockId entry = uniqueEntering(loops_, cfg_, loop), header = loops_.loop(loop).header;
     if (entry == ori::kNoId) return false;
-    return (divergence_.isUniformBlock(entry) && !divergence_.branchesApart(entry)) || meetInFrontOf(header);
+    return (divergence_.isUniformBlock(entry) && !divergence_.branchesApart(entry)) || reconvergeBefore(header);
   }
 
   /// Whether diverged lanes wait for each other before the block.
-  bool meetInFrontOf(BlockId header) {
+  bool reconvergeBefore(BlockId header) {
     if (!convergence_) {
       std::vector<bool> isDivergent(cfg_.idCount());
       for (const BlockId id : cfg_.reversePostOrder())

@@ -163,7 +163,7 @@ class Staller {
   std::int32_t earliest(const FlatInstr& f, const State& state, std::int32_t at) const {
     const std::uint8_t waits = f.instr->control.waitMask;
     UnitFilter named;
-    for (const FlatTouch& t : code_.touches(f))
+    for (const RegAccess& t : code_.touches(f))
       named.add(t.unit);
     std::int32_t issue = at;
     for (const Event& e : state) {
@@ -177,7 +177,7 @@ class Staller {
         if (e.isWrite) distance = longest(e);
       }
       if (e.unit < kFirstScoreboard && named.mayHave(e.unit))
-        for (const FlatTouch& t : code_.touches(f)) {
+        for (const RegAccess& t : code_.touches(f)) {
           if (t.unit != e.unit || (!e.isWrite && !t.isDef)) continue;
           const isa::File file = fileOf(t.unit);
           const isa::Latency latency = !e.isWrite ? target_.warLatency(file, e.access, t.access)
@@ -215,14 +215,14 @@ class Staller {
 
   void record(const FlatInstr& f, std::int32_t now, State& state) const {
     UnitFilter written;
-    for (const FlatTouch& t : code_.touches(f))
+    for (const RegAccess& t : code_.touches(f))
       if (t.isDef && f.guard == 0 && fileOf(t.unit) != isa::File::B) written.add(t.unit);
     const auto isWritten = [&](const Event& e) {
       return written.mayHave(e.unit) &&
-             std::ranges::any_of(code_.touches(f), [&](const FlatTouch& t) { return t.isDef && t.unit == e.unit; });
+             std::ranges::any_of(code_.touches(f), [&](const RegAccess& t) { return t.isDef && t.unit == e.unit; });
     };
     std::erase_if(state, [&](const Event& e) { return now - e.issued >= horizon_ || isWritten(e); });
-    for (const FlatTouch& t : code_.touches(f))
+    for (const RegAccess& t : code_.touches(f))
       if (fileOf(t.unit) != isa::File::B && !t.isLate) put(state, {t.unit, t.isDef, t.access, now});
     if (holdsPipe(f))
       put(state, {static_cast<Unit>(kFirstPipe + target_.pipe(f.latencyClass)), true, {f.latencyClass}, now});

@@ -19,8 +19,8 @@ using ori::Instr;
 namespace {
 
 /// Limits: tests of one switch, and ranges of the words of one target.
-constexpr std::size_t kMostTests = 512;
-constexpr std::size_t kMostRanges = 64;
+constexpr std::size_t kMaxTests = 512;
+constexpr std::size_t kMaxRanges = 64;
 constexpr std::uint32_t kMost = ~0u;
 constexpr std::uint32_t kSign = 1u << 31;
 
@@ -99,7 +99,7 @@ bool isPlain(const Instr& compare) {
          isa::modAs<isa::BoolOp>(compare, Mod::Bool) == isa::BoolOp::AND;
 }
 
-bool isChangedBehind(const Instr& compare, const ori::Operand& value) {
+bool isChangedAfter(const Instr& compare, const ori::Operand& value) {
   for (const Instr* instr = compare.next; instr; instr = instr->next)
     for (const ori::Operand& o : instr->ops())
       if (o.isDef && o.isVirtual() && o.reg == value.reg) return true;
@@ -122,7 +122,7 @@ std::optional<WordTest> wordTestAt(const ori::Function& function, Block* block) 
   const auto number = numberOf(compare->op_(3).value());
   if (readers != 1 || !number) return std::nullopt;
   const ori::Operand& value = compare->op_(2);
-  if (!value.isReg(File::R) || !value.isVirtual() || value.neg() || isChangedBehind(*compare, value))
+  if (!value.isReg(File::R) || !value.isVirtual() || value.neg() || isChangedAfter(*compare, value))
     return std::nullopt;
   const bool isSigned = isa::modAs<isa::IntType>(*compare, Mod::Type) != isa::IntType::U32;
   auto words = wordsThatPass(isa::modAs<ICmp>(*compare, Mod::Cmp), *number, isSigned);
@@ -154,11 +154,11 @@ std::optional<ValueSwitch> valueSwitchAt(const ori::Cfg& cfg, Block* head) {
     ways.pop_back();
     const auto test = way.block == head ? first : wordTestAt(function, way.block);
     found.blocks.push_back(way.block->id);
-    if (found.blocks.size() > kMostTests) return std::nullopt;
+    if (found.blocks.size() > kMaxTests) return std::nullopt;
     for (const bool passes : {true, false}) {
       const BlockId to = passes ? test->target : test->rest;
       Ranges words = tidy(common(way.words, passes ? test->numbers : complement(test->numbers)));
-      if (words.size() > kMostRanges) return std::nullopt;
+      if (words.size() > kMaxRanges) return std::nullopt;
       Block* next = function.block(to);
       const auto inner = next == head || to == cfg.entry() || cfg.predecessors(to).size() != 1
                              ? std::nullopt

@@ -26,7 +26,7 @@ std::optional<SumSlots> sumSlotsOf(const ori::Instr& instr) {
   return SumSlots{static_cast<unsigned>(sum), static_cast<unsigned>(old)};
 }
 
-void bringSumsTogether(ori::Function& function) {
+void tieAccumulators(ori::Function& function) {
   for (ori::Block* block : function.layout())
     function.forEachSafe(*block, [&](ori::Instr& instr) {
       const std::optional<SumSlots> slots = sumSlotsOf(instr);

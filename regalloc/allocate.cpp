@@ -4,12 +4,13 @@
 #include "encoder/isa/target.h"
 #include "ori/analysis/analyses.h"
 #include "ori/module.h"
-#include "ori/register_requests.h"
+#include "ori/setmaxnreg.h"
 #include "regalloc/accumulators.h"
 #include "regalloc/call_abi.h"
 #include "regalloc/call_effects.h"
 #include "regalloc/calls.h"
 #include "regalloc/check.h"
+#include "regalloc/cross_file_moves.h"
 #include "regalloc/dead_stores.h"
 #include "regalloc/frame.h"
 #include "regalloc/frame_lives.h"
@@ -17,15 +18,14 @@
 #include "regalloc/gap_choice.h"
 #include "regalloc/mend.h"
 #include "regalloc/moves.h"
-#include "regalloc/products.h"
 #include "regalloc/quad_textures.h"
 #include "regalloc/recompute.h"
-#include "regalloc/refuge_moves.h"
+#include "regalloc/register_placement.h"
 #include "regalloc/reloads.h"
-#include "regalloc/slots.h"
 #include "regalloc/spill.h"
 #include "regalloc/spilled_predicates.h"
-#include "regalloc/uniform_refuge.h"
+#include "regalloc/uniform_promotion.h"
+#include "regalloc/wgmma_sync.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -58,17 +58,17 @@ constexpr unsigned kFirstUniform = 4;
 /// Uniform registers that file R does not get when it is short, so that uniform pairs still find aligned slots.
 constexpr unsigned kSpareUniform = 8;
 /// A kernel that uses setmaxnreg starts with at least this many registers, regardless of its limit (observed).
-constexpr unsigned kFewestRegisters = 24;
+constexpr unsigned kMinRegisters = 24;
 /// To reach an occupancy class, at most this many webs may lack a register, and the copies between registers may have
 /// at most this fraction of the weight of all instructions.
-constexpr std::size_t kMostMoved = 16;
+constexpr std::size_t kMaxMoved = 16;
 /// A caller that asks whether a class suffices has other schedules and classes to try, so only this many webs are
 /// mended for the answer. Of 454 questions of real kernels, 5 were answered by mending, with at most 3 webs.
-constexpr std::size_t kMostMended = 4;
+constexpr std::size_t kMaxMended = 4;
 /// How many webs may be moved for such an answer. Of 133 attempts in the zoo 15 succeeded, with at most 124 moves. With
 /// a limit of 128, one kernel of custatevec takes 64 instead of 56 registers.
-constexpr std::size_t kMostMovesOfQuestion = 192;
-constexpr double kMostWeightOfMoves = 0.05;
+constexpr std::size_t kMaxMovesOfQuestion = 192;
+constexpr double kMaxWeightOfMoves = 0.05;
 /// The spill cost of temporaries of spill code.
 constexpr double kUnspillable = std::numeric_limits<double>::infinity();
 
@@ -90,7 +90,7 @@ class Allocator {
     Webs webs = buildWebs(function_, File::R, ranges, {true, state_.unspillable, {}});
     addPredicatesTo(webs);
     if (state_.usesFrame) ++registers; // the stack pointer's
-    const SlotBudget budget = budgetOf(File::R, registers, {}, callPoints(ranges, File::R));
+    const RegisterBudget budget = budgetOf(File::R, registers, {}, callPoints(ranges, File::R));
     if (mostOccupied(webs, ranges.pointCount(), registers, {}) + (state_.usesFrame ? 1 : 0) > registers) return false;
     Placer placer(function_, webs);
     return canComplete(webs, placer, budget, search);
@@ -107,7 +107,7 @@ class Allocator {
     // Functions of the program do not know how many registers their callers have left.
     if (changesCounts_ && (hasQuadTextures_ || isCallable(function_) || callsFunctions()))
       keepCounts("a callee does not know the register count of the warp");
-    keepsFactors_ = keepFactors(function_);
+    keepsFactors_ = pinWgmmaInputs(function_);
     for (File file : {File::B, File::UP, File::P, File::UR, File::R}) {
       std::string problem = allocateFile(file);
       if (!problem.empty()) return problem;
@@ -119,7 +119,7 @@ class Allocator {
     if (!options_.spillEverything && options_.namedWrites == nullptr) {
       if (!hasHiddenWrites) {
         forwardReloads(function_, state_);
-        forwardRefugeMoves(function_, state_);
+        forwardCrossFileMoves(function_, state_);
         physical_ = state_.assignment.physical;
       }
       removeDeadStores(function_, state_);
@@ -172,7 +172,7 @@ class Allocator {
           --change[s.end];
         }
     std::vector<bool> hasMore(ranges.pointCount(), false);
-    ori::RegisterCounts(function_, options_.maxRegisters)
+    ori::WarpRegisterCounts(function_, options_.maxRegisters)
         .forEach(function_, [&](const ori::Instr& instr, unsigned before, unsigned behind) {
           hasMore[ranges.usePoint(instr)] = before > options_.maxRegisters;
           hasMore[ranges.defPoint(instr)] = behind > options_.maxRegisters;
@@ -215,7 +215,7 @@ class Allocator {
       if (at == limits.end()) at = limits.insert(at, {here, {}});
       at->where.add({point, point + 1});
     };
-    ori::RegisterCounts(function_, options_.maxRegisters)
+    ori::WarpRegisterCounts(function_, options_.maxRegisters)
         .forEach(function_, [&](const ori::Instr& instr, unsigned before, unsigned behind) {
           add(before, ranges.usePoint(instr));
           add(behind, ranges.defPoint(instr));
@@ -269,7 +269,7 @@ class Allocator {
       std::vector<Victim> victims;
       unsigned excess = 0; // registers needed beyond the limit at the point of highest pressure
       if (!everything) {
-        SlotBudget budget = budgetOf(file, limit, limits, calls);
+        RegisterBudget budget = budgetOf(file, limit, limits, calls);
         Placer placer(function_, webs);
         Placement placement;
         std::optional<Moves> moves;
@@ -307,7 +307,7 @@ class Allocator {
         }
         if (file == File::R && keepsFactors_) {
           keepsFactors_ = false;
-          letFactorsGo(function_);
+          unpinWgmmaInputs(function_);
           code_.reset();
           continue;
         }
@@ -339,7 +339,7 @@ class Allocator {
       for (std::uint32_t w : order) {
         const Web& web = webs.all[w];
         const bool isPromoted =
-            file == File::R && !isLastResort && promotes() && !isPartOfSpilled(web) && uniformRefuge().take(web);
+            file == File::R && !isLastResort && promotes() && !isPartOfSpilled(web) && uniformPromotion().take(web);
         spill(web, file,
               {options_.remat, isPromoted ? Refuge::Uniform : Refuge::Usual, &recomputation, victimOf[w], &ranges},
               excess);
@@ -352,7 +352,7 @@ class Allocator {
   }
 
   /// Chooses what to spill: by register pressure or, where that is low enough, to make room for tuples.
-  std::vector<Victim> chooseVictims(const Webs& webs, const Placement& placement, const SlotBudget& budget,
+  std::vector<Victim> chooseVictims(const Webs& webs, const Placement& placement, const RegisterBudget& budget,
                                     unsigned crowdedPasses) const {
     std::vector<Victim> victims;
     const auto addWhole = [&](const std::vector<std::uint32_t>& some) {
@@ -411,13 +411,13 @@ class Allocator {
     return options_.uniformPromotion && !options_.spillEverything && !hasCalls_ && !function_.growsStack;
   }
 
-  UniformRefuge& uniformRefuge() {
-    if (!uniformRefuge_) {
+  UniformPromotion& uniformPromotion() {
+    if (!uniformPromotion_) {
       const unsigned limit = usable(File::UR, limitOf(File::UR));
       const unsigned taken = LiveRanges(function_, File::UR).mostLive() + kSpareUniform;
-      uniformRefuge_.emplace(function_, limit - std::min(limit, taken));
+      uniformPromotion_.emplace(function_, limit - std::min(limit, taken));
     }
-    return *uniformRefuge_;
+    return *uniformPromotion_;
   }
 
   /// How many registers values may take. Excludes the stack pointer if there is a frame, or may be one later.
@@ -486,8 +486,8 @@ class Allocator {
     });
   }
 
-  SlotBudget budgetOf(File file, unsigned limit, const PointLimits& limits, const CallPoints& calls) const {
-    SlotBudget budget{limit, limits, {}, file, calls, isCallable(function_)};
+  RegisterBudget budgetOf(File file, unsigned limit, const PointLimits& limits, const CallPoints& calls) const {
+    RegisterBudget budget{limit, limits, {}, file, calls, isCallable(function_)};
     if (file == File::R && state_.usesFrame) {
       budget.reserved.assign(kStackPointer + 1, false);
       budget.reserved[kStackPointer] = true;
@@ -499,7 +499,7 @@ class Allocator {
 
   enum class Wanted : std::uint8_t { FewestRegisters, AnyComplete, LeastLacking };
 
-  Placement bestPlacement(const Webs& webs, Placer& placer, const SlotBudget& budget,
+  Placement bestPlacement(const Webs& webs, Placer& placer, const RegisterBudget& budget,
                           Wanted wanted = Wanted::FewestRegisters) const {
     Placement best = placer.place(budget, Order::ConstrainedFirst);
     if (wanted == Wanted::AnyComplete && best.failed.empty()) return best;
@@ -534,7 +534,7 @@ class Allocator {
   /// Searches a placement in the occupancy class of the peak pressure, where the given placement needs more registers.
   /// With that lower limit, webs that find no run are placed first, and a few values change registers. Returns the
   /// limit.
-  unsigned tightened(const Webs& webs, Placer& placer, SlotBudget budget, Placement& placement,
+  unsigned tightened(const Webs& webs, Placer& placer, RegisterBudget budget, Placement& placement,
                      std::optional<Moves>& moves, unsigned occupied) const {
     if (!options_.freeRegisters || options_.singlePass || changesCounts_) return budget.limit;
     if (state_.usesFrame) ++occupied;
@@ -548,7 +548,7 @@ class Allocator {
 
   /// Returns a placement of all webs, if one is found: other webs get other registers, or `moves` says which webs
   /// change registers. The search begins from the two placements of `wanted`.
-  std::optional<Placement> completePlacement(const Webs& webs, Placer& placer, const SlotBudget& budget,
+  std::optional<Placement> completePlacement(const Webs& webs, Placer& placer, const RegisterBudget& budget,
                                              std::array<Wanted, 2> wanted, std::optional<Moves>& moves) const {
     std::vector<Placement> tried;
     for (const Wanted what : wanted) {
@@ -565,7 +565,7 @@ class Allocator {
 
   /// Whether all webs get registers, within the search cost of a query. Copies between registers are found faster than
   /// webs are mended, so mend() runs only if few webs lack registers.
-  bool canComplete(const Webs& webs, Placer& placer, const SlotBudget& budget, Search search) const {
+  bool canComplete(const Webs& webs, Placer& placer, const RegisterBudget& budget, Search search) const {
     std::array<Placement, 2> tried;
     for (std::size_t i = 0; i < tried.size(); ++i) {
       tried[i] = bestPlacement(webs, placer, budget, i == 0 ? Wanted::AnyComplete : Wanted::FewestRegisters);
@@ -574,13 +574,13 @@ class Allocator {
       Placement complete = tried[i];
       if (cheapMoves(webs, budget, complete)) return true;
     }
-    return search == Search::Thorough && tried[0].failed.size() <= kMostMended &&
-           mend(webs, budget, tried[0], kMostMovesOfQuestion).failed.empty();
+    return search == Search::Thorough && tried[0].failed.size() <= kMaxMended &&
+           mend(webs, budget, tried[0], kMaxMovesOfQuestion).failed.empty();
   }
 
   /// Finds moves between registers that cost less than an occupancy class gains.
-  std::optional<Moves> cheapMoves(const Webs& webs, const SlotBudget& budget, Placement& placement) const {
-    if (!allowsMoves() || placement.failed.size() > kMostMoved) return std::nullopt;
+  std::optional<Moves> cheapMoves(const Webs& webs, const RegisterBudget& budget, Placement& placement) const {
+    if (!allowsMoves() || placement.failed.size() > kMaxMoved) return std::nullopt;
     Placement complete = placement;
     std::optional<Moves> moves = placeByMoves(webs, *code_, budget, complete);
     if (!moves) return std::nullopt;
@@ -588,13 +588,13 @@ class Allocator {
     for (const ori::Block* block : function_.layout())
       for (const ori::Instr& instr : *block)
         all += weightOf(instr);
-    if (moves->weight > kMostWeightOfMoves * all) return std::nullopt;
+    if (moves->weight > kMaxWeightOfMoves * all) return std::nullopt;
     placement = std::move(complete);
     return moves;
   }
 
   /// Assigns registers in rotation, except to moving webs.
-  Placement spreadAround(const Moves& moves, const Webs& webs, Placer& placer, SlotBudget budget,
+  Placement spreadAround(const Moves& moves, const Webs& webs, Placer& placer, RegisterBudget budget,
                          Placement placement) const {
     budget.rotated = budget.limit;
     std::vector<bool> isMoving(webs.all.size(), false);
@@ -613,7 +613,7 @@ class Allocator {
 
   /// The same webs with registers assigned in rotation as far as they are free. Then fewer results wait for the last
   /// access to their register.
-  Placement rotatedPlacement(Placer& placer, SlotBudget budget, Placement placement) const {
+  Placement rotatedPlacement(Placer& placer, RegisterBudget budget, Placement placement) const {
     const bool isWanted = (budget.file == File::R && !changesCounts_) || budget.file == File::P ||
                           (budget.file == File::UR && readsUniformLate());
     if (!isWanted || hasCalls_ || isCallable(function_) || options_.singlePass || options_.namedWrites != nullptr)
@@ -692,7 +692,7 @@ class Allocator {
       }
     function_.allocated = true;
     expandAddresses(function_);
-    bringSumsTogether(function_);
+    tieAccumulators(function_);
     if (hasQuadTextures_) {
       highestR_ = (std::max(highestR_, kStackPointer + 1) + kQuadAlignment - 1) / kQuadAlignment * kQuadAlignment;
       expandQuadTextures(function_, highestR_);
@@ -718,10 +718,10 @@ class Allocator {
       insertPrologue(function_, function_.stats.frameBytes);
       highestR_ = std::max(highestR_, kStackPointer + 1);
     }
-    orderProducts(function_, options_.tell);
+    insertWgmmaWaits(function_, options_.tell);
     function_.stats.registers = highestR_ + function_.module().target().reservedRegisters();
     if (changesCounts_) {
-      function_.stats.registers = std::max(options_.maxRegisters, kFewestRegisters);
+      function_.stats.registers = std::max(options_.maxRegisters, kMinRegisters);
       reportFaults(checkRegisterCounts(function_));
     }
   }
@@ -732,7 +732,7 @@ class Allocator {
       if (physical_[v] != ~0u) fates[v] = {RegisterFate::Kind::Register, physical_[v]};
   }
 
-  void noteNames(std::vector<NamedWrite>& writes) const {
+  void noteNames(std::vector<DebugDef>& writes) const {
     for (const ori::Block* block : function_.layout())
       for (const ori::Instr& instr : *block)
         for (unsigned i = 0; i < instr.operandCount; ++i) {
@@ -756,8 +756,8 @@ class Allocator {
   Function& function_;
   const AllocationOptions& options_;
   SpillState state_;
-  std::shared_ptr<const NumberedCode> code_;   // as it is now, for all files; null when it has changed
-  std::optional<UniformRefuge> uniformRefuge_; // created when file R is short for the first time
+  std::shared_ptr<const NumberedCode> code_;         // as it is now, for all files; null when it has changed
+  std::optional<UniformPromotion> uniformPromotion_; // created when file R is short for the first time
   std::vector<std::uint32_t> physical_;
   const bool hasCalls_, hasQuadTextures_;
   bool keepsFactors_ = false;

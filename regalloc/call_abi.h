@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kStackPointer = 1; ///< R1; grows down, unchanged
 /// R2 keeps the frame's address where the stack pointer moves (observed); callees preserve it.
 inline constexpr std::uint32_t kFramePointer = 2;
 inline constexpr std::uint32_t kFirstArgument = 4; ///< the words of arguments and results, from R4 on
-inline constexpr std::uint32_t kMostArguments = 12;
+inline constexpr std::uint32_t kMaxArguments = 12;
 inline constexpr std::uint32_t kCalleeAddress = 14; ///< our choice: after the arguments of driver functions
 /// Callee address of an indirect call if arguments occupy that register. R3 is free there, and the caller loses R2.
 inline constexpr std::uint32_t kCalleeBelowArguments = 2;

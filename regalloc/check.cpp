@@ -27,9 +27,9 @@ using ori::Operand;
 
 namespace {
 
-constexpr std::size_t kMostFaults = 20;
+constexpr std::size_t kMaxFaults = 20;
 /// Steps spent on finding divergent sides. The remaining branches are then not examined.
-constexpr std::size_t kMostRegionSteps = 4'000'000;
+constexpr std::size_t kMaxRegionSteps = 4'000'000;
 
 bool isWarpFile(File file) {
   return file == File::UR || file == File::UP || file == File::B;
@@ -101,14 +101,14 @@ class Checker {
   }
 
   void fault(const Instr& instr, std::string text) {
-    if (faults_.size() < kMostFaults) faults_.push_back(fmt::format("{}: {}", ori::print(function_, instr), text));
+    if (faults_.size() < kMaxFaults) faults_.push_back(fmt::format("{}: {}", ori::print(function_, instr), text));
   }
 
   void checkShapes() {
     for (ori::VRegId v = 0; v < function_.vregCount(); ++v) {
       const ori::VReg& reg = function_.vreg(v);
       const std::uint32_t p = assignment_.physical[v];
-      if (p == kNowhere || faults_.size() >= kMostFaults) continue;
+      if (p == kNowhere || faults_.size() >= kMaxFaults) continue;
       const unsigned limit = function_.module().target().registerCount(reg.file);
       if (p + reg.width > limit)
         faults_.push_back(fmt::format("virtual register {} in {}: beyond the end of its file", v, p));
@@ -169,7 +169,7 @@ class Checker {
     std::size_t steps = 0;
     for (BlockId branch : cfg_.reversePostOrder()) {
       auto successors = cfg_.successors(branch);
-      if (successors.size() < 2 || steps > kMostRegionSteps) continue;
+      if (successors.size() < 2 || steps > kMaxRegionSteps) continue;
       const BlockId meet = postDominators.idom(branch);
       if (std::count_if(successors.begin(), successors.end(), [&](BlockId s) { return s != meet; }) < 2) continue;
       const std::size_t first = sides_.size();
@@ -227,7 +227,7 @@ class Checker {
       if (seenIn[u] != ori::kNoId && seenIn[u] != instr.block->id) isInSeveral[u] = true;
       seenIn[u] = instr.block->id;
     });
-    for (const std::vector<BlockId>& blocks : ori::blocksBehindYields(cfg_, ori::DomTree::postDominators(cfg_))) {
+    for (const std::vector<BlockId>& blocks : ori::blocksAfterYields(cfg_, ori::DomTree::postDominators(cfg_))) {
       std::map<Location, Unit> read;
       forWarpUnits(blocks, [&](const Instr&, const Operand& o, Location l, unsigned i) {
         if (!o.isDef && isInSeveral[ownUnit(o, i)]) read.emplace(l, unitOf(o, i));

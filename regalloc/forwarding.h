@@ -15,27 +15,27 @@ namespace orias::regalloc {
 template <typename Value> class HeldValues {
  public:
   HeldValues(const ori::Cfg& cfg, std::size_t registers, Value nothing)
-      : cfg_(cfg), registers_(registers), nothing_(nothing), behind_(cfg.idCount()) {}
+      : cfg_(cfg), registers_(registers), nothing_(nothing), after_(cfg.idCount()) {}
 
   std::vector<Value> now; ///< by register
 
   void enter(ori::BlockId id) {
     const auto& from = cfg_.predecessors(id);
     now.assign(registers_, nothing_);
-    const bool areAllKnown = std::ranges::none_of(from, [&](ori::BlockId p) { return behind_[p].empty(); });
+    const bool areAllKnown = std::ranges::none_of(from, [&](ori::BlockId p) { return after_[p].empty(); });
     if (from.empty() || !areAllKnown) return;
-    now = behind_[from[0]];
+    now = after_[from[0]];
     for (const ori::BlockId p : from)
       for (std::size_t r = 0; r < registers_; ++r)
-        if (behind_[p][r] != now[r]) now[r] = nothing_;
+        if (after_[p][r] != now[r]) now[r] = nothing_;
   }
-  void leave(ori::BlockId id) { behind_[id] = now; }
+  void leave(ori::BlockId id) { after_[id] = now; }
 
  private:
   const ori::Cfg& cfg_;
   const std::size_t registers_;
   const Value nothing_;
-  std::vector<std::vector<Value>> behind_; // by block: `now` at its end; empty if not known yet
+  std::vector<std::vector<Value>> after_; // by block: `now` at its end; empty if not known yet
 };
 
 /// Whether an instruction may change a register that is not one of its results. A call may change those of files R and

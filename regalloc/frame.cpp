@@ -49,7 +49,7 @@ bool alignsStack(const ori::Function& function) {
 namespace {
 
 /// Frame objects for which a place between others is searched; each costs a walk over the objects placed before.
-constexpr std::size_t kMostShared = 4096;
+constexpr std::size_t kMaxShared = 4096;
 
 /// Gives each object the lowest offset where it overlaps no other object that is in use at the same time.
 class FrameRoom {
@@ -60,7 +60,7 @@ class FrameRoom {
   void place(std::uint32_t id) {
     ori::FrameObject& object = function_.frame[id];
     std::uint32_t at = end_;
-    if (id < lives_.size() && placed_.size() < kMostShared) {
+    if (id < lives_.size() && placed_.size() < kMaxShared) {
       taken_.clear();
       for (const std::uint32_t other : placed_)
         if (other >= lives_.size() || lives_[other].overlaps(lives_[id]))

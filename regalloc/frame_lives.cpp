@@ -18,9 +18,9 @@ using ori::Instr;
 namespace {
 
 /// Objects of the program that are distinguished, one bit each.
-constexpr unsigned kMostArrays = 64;
+constexpr unsigned kMaxArrays = 64;
 /// Above this many bits of data flow (blocks times words) no objects share bytes.
-constexpr std::size_t kMostBits = std::size_t{1} << 28;
+constexpr std::size_t kMaxBits = std::size_t{1} << 28;
 
 using Bits = std::vector<std::uint64_t>;
 
@@ -57,7 +57,7 @@ class Addresses {
     for (std::size_t id = 0; id < function.frame.size(); ++id) {
       const ori::FrameObject& object = function.frame[id];
       if (object.isSpill || object.isIncoming || object.isOutgoing) continue;
-      if (count < kMostArrays) bitOf_[id] = std::uint64_t{1} << count++;
+      if (count < kMaxArrays) bitOf_[id] = std::uint64_t{1} << count++;
     }
     if (count == 0) return;
     for (bool changed = true; changed;) {
@@ -151,7 +151,7 @@ class Lives {
  public:
   Lives(const ori::Function& function, const Assignment& assignment)
       : function_(function), assignment_(assignment), cfg_(function), addresses_(function, assignment),
-        ranges_(function.frame.size()), arrayCells_(kMostArrays, 0) {
+        ranges_(function.frame.size()), arrayCells_(kMaxArrays, 0) {
     for (std::uint32_t id = 0; id < function.frame.size(); ++id) {
       firstCell_.push_back(static_cast<std::uint32_t>(objectOf_.size()));
       const ori::FrameObject& object = function.frame[id];
@@ -164,7 +164,7 @@ class Lives {
 
   std::vector<Range> run() {
     const std::size_t words = (objectOf_.size() + 63) / 64;
-    if (words * 64 * cfg_.idCount() > kMostBits) return {};
+    if (words * 64 * cfg_.idCount() > kMaxBits) return {};
     liveIn_.assign(cfg_.idCount(), Bits(words, 0));
     reachedIn_ = reachedOut_ = liveIn_;
     flow();

@@ -136,7 +136,7 @@ class Expander {
     std::uint32_t words = 0;
     for (unsigned i = 0; i < entry_->operandCount; ++i)
       if (const ori::Operand& given = entry_->op_(i); !given.isZeroReg()) words = kWordsOfTuple * i + given.width;
-    forBarriers(freeBehind(words, true), [&](std::size_t first, std::span<const std::uint32_t> through) {
+    forBarriers(freeAfter(words, true), [&](std::size_t first, std::span<const std::uint32_t> through) {
       for (std::size_t i = 0; i < through.size(); ++i)
         b.emit(Op::BMOV_R, {reg(through[i]), IsaOperand::physical(File::B, saved_.barriers[first + i])},
                {{isa::Mod::Sub, 1}}); // CLEAR
@@ -170,7 +170,7 @@ class Expander {
         load(b, saved_.registers[i], firstRegister() + i);
       areLoaded = true;
     };
-    forBarriers(freeBehind(end->operandCount, !alignsStack_),
+    forBarriers(freeAfter(end->operandCount, !alignsStack_),
                 [&](std::size_t first, std::span<const std::uint32_t> through) {
                   for (const std::uint32_t r : through)
                     load(b, r, word++);
@@ -188,10 +188,10 @@ class Expander {
 
   /// Registers without a value where the first `words` of parameters or results are live, and that need not be
   /// preserved.
-  static std::vector<std::uint32_t> freeBehind(std::uint32_t words, bool withScratch) {
+  static std::vector<std::uint32_t> freeAfter(std::uint32_t words, bool withScratch) {
     std::vector<std::uint32_t> all{0};
     if (withScratch) all.push_back(kScratchAtEntry);
-    for (std::uint32_t r = kFirstArgument + words; r < kFirstArgument + kMostArguments; ++r)
+    for (std::uint32_t r = kFirstArgument + words; r < kFirstArgument + kMaxArguments; ++r)
       all.push_back(r);
     return all;
   }

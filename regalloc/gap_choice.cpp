@@ -16,7 +16,7 @@ using ori::BlockId;
 namespace {
 
 /// Limit for the gaps of all candidates together; beyond it webs are spilled whole.
-constexpr std::size_t kMostGaps = 4'000'000;
+constexpr std::size_t kMaxGaps = 4'000'000;
 
 /// Gaps that leave the registers together: those of one region of a life, or all of a web.
 struct Unit {
@@ -120,7 +120,7 @@ class GapChoice {
       const Web& web = webs_.all[w];
       if (web.spillCost == std::numeric_limits<double>::infinity()) continue;
       if (crowded(web, 0, static_cast<Point>(room_.size())) == 0) continue;
-      Candidate candidate{w, finder_.find(web), isWhole(w) || gaps > kMostGaps};
+      Candidate candidate{w, finder_.find(web), isWhole(w) || gaps > kMaxGaps};
       const Life& life = candidate.life;
       gaps += life.gaps.size();
       candidate.firstUnit = static_cast<std::uint32_t>(units_.size());

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "regalloc/life.h"
-#include "regalloc/slots.h"
+#include "regalloc/register_placement.h"
 
 #include <cstdint>
 #include <functional>

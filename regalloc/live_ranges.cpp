@@ -6,7 +6,7 @@
 #include "ori/analysis/convergence.h"
 #include "ori/results.h"
 #include "regalloc/calls.h"
-#include "regalloc/products.h"
+#include "regalloc/wgmma_sync.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -136,7 +136,7 @@ NumberedCode::NumberedCode(const Function& function)
 namespace {
 /// Finding regions takes branches times blocks steps in the worst case. Above this many steps, all sides of the
 /// remaining branches count as the whole function.
-constexpr std::size_t kMostRegionSteps = 4'000'000;
+constexpr std::size_t kMaxRegionSteps = 4'000'000;
 } // namespace
 
 const std::vector<NumberedCode::Sides>& NumberedCode::sidesOfBranches() const {
@@ -187,7 +187,7 @@ const std::vector<NumberedCode::Sides>& NumberedCode::sidesOfBranches() const {
     std::vector<std::pair<ori::BlockId, std::size_t>> found; // first blocks and steps, by side
     for (ori::BlockId first : cfg_.successors(branch->id)) {
       if (first == meet) continue;
-      if (steps > kMostRegionSteps) {
+      if (steps > kMaxRegionSteps) {
         sides.emplace_back().add({0, 2 * count()});
         found.emplace_back(first, 0);
         continue;
@@ -217,7 +217,7 @@ const std::vector<NumberedCode::Sides>& NumberedCode::sidesOfBranches() const {
     sides_.push_back(std::move(sides));
   }
   // A value that is live anywhere after a YIELD is live in all blocks after it.
-  for (const std::vector<ori::BlockId>& blocks : ori::blocksBehindYields(cfg_, postDominators)) {
+  for (const std::vector<ori::BlockId>& blocks : ori::blocksAfterYields(cfg_, postDominators)) {
     const Range range = pointsOf(blocks);
     sides_.push_back({range, range});
   }
@@ -311,7 +311,7 @@ void LiveRanges::build(File file, bool keepsUnread) {
       for (const Operand& o : instr->isGuarded() ? instr->refs() : instr->ops())
         if (namesVirtual(o, file) && !o.isDef)
           for (unsigned i = 0; i < registersOf(o); ++i)
-            begin(firstUnit_[o.reg] + o.sub + i, isFactor(*instr, o) ? use + 2 : use + 1);
+            begin(firstUnit_[o.reg] + o.sub + i, isWgmmaInput(*instr, o) ? use + 2 : use + 1);
     }
     for (std::uint32_t u : open) {
       if (liveUntil[u] != 0) units_[u].addBefore({top, liveUntil[u]});

@@ -18,7 +18,7 @@ constexpr unsigned kHomeless = 8;
 /// slots that have changed since are tested again.
 class Mender {
  public:
-  Mender(const Webs& webs, const SlotBudget& budget, const Placement& placement)
+  Mender(const Webs& webs, const RegisterBudget& budget, const Placement& placement)
       : webs_(webs), budget_(budget), slots_(fixedSlots(budget)), fixed_(fixedTaken(budget, webs)), taken_(fixed_),
         pieces_(budget.limit), placement_(placement), timesOut_(webs.all.size(), 0), takenAt_(webs.all.size(), 0),
         seenIn_(webs.all.size(), 0), free_(webs.all.size()) {
@@ -292,8 +292,8 @@ class Mender {
   }
 
   const Webs& webs_;
-  const SlotBudget& budget_;
-  std::vector<SlotOccupancy> slots_;       ///< when each slot is taken
+  const RegisterBudget& budget_;
+  std::vector<RegisterOccupancy> slots_;   ///< when each slot is taken
   const TakenSlots fixed_;                 ///< occupancy that cannot be moved, by point
   TakenSlots taken_;                       ///< all occupancy, by point
   std::vector<std::vector<Piece>> pieces_; ///< by slot, ordered by point
@@ -310,7 +310,7 @@ class Mender {
 
 } // namespace
 
-Placement mend(const Webs& webs, const SlotBudget& budget, Placement placement, std::size_t mostMoves) {
+Placement mend(const Webs& webs, const RegisterBudget& budget, Placement placement, std::size_t mostMoves) {
   if (placement.failed.empty() || placement.failed.size() > mostMoves) return placement;
   std::optional<Placement> mended = Mender(webs, budget, placement).run(mostMoves);
   return mended ? std::move(*mended) : std::move(placement);

@@ -21,11 +21,11 @@ namespace {
 /// conflicts.
 constexpr Point kShortest[] = {16, 128, 1024};
 /// How many webs tuples may take a run from.
-constexpr std::size_t kMostTakenFrom = 24;
+constexpr std::size_t kMaxTakenFrom = 24;
 
 class MovePlacer {
  public:
-  MovePlacer(const Webs& webs, const NumberedCode& code, const SlotBudget& budget, Placement& placement)
+  MovePlacer(const Webs& webs, const NumberedCode& code, const RegisterBudget& budget, Placement& placement)
       : webs_(webs), code_(code), finder_(code), budget_(budget), slots_(fixedSlots(budget)), fixed_(slots_),
         ownersOf_(budget.limit), placement_(placement) {
     for (std::uint32_t id = 0; id < webs.all.size(); ++id)
@@ -55,7 +55,7 @@ class MovePlacer {
   /// A part of a live range within one block.
   struct Part {
     Point start, end;
-    bool isFromBefore, isForBehind; ///< begins or ends with the block
+    bool isFromBefore, isForAfter; ///< begins or ends with the block
   };
 
   /// A register that is free from a point on.
@@ -94,7 +94,7 @@ class MovePlacer {
       for (std::uint32_t base = 0; base + web.width <= budget_.limit; base += web.align)
         if (std::optional<Run> run = runAt(web, base); run && (!best || run->weight < best->weight))
           best = std::move(run);
-      if (!best || (taken += best->owners.size()) > kMostTakenFrom) return false;
+      if (!best || (taken += best->owners.size()) > kMaxTakenFrom) return false;
       for (const std::uint32_t owner : best->owners) {
         slots_[placement_.slotOf[owner]].release(webs_.all[owner].components[0]);
         placement_.slotOf[owner] = kNoSlot;
@@ -133,7 +133,7 @@ class MovePlacer {
         const std::uint32_t at = placement_.slotOf[other];
         if (at == kNoSlot || slot < at || slot >= at + owner.width || !owner.components[slot - at].overlaps(range))
           continue;
-        if (owner.width != 1 || !isWhole(owner) || run.owners.size() == kMostTakenFrom) return std::nullopt;
+        if (owner.width != 1 || !isWhole(owner) || run.owners.size() == kMaxTakenFrom) return std::nullopt;
         run.owners.push_back(other);
         run.weight += owner.weight;
       }
@@ -172,7 +172,7 @@ class MovePlacer {
     };
     std::vector<Candidate> candidates;
     for (std::uint32_t slot = 0; slot < budget_.limit; ++slot) {
-      const bool isFull = candidates.size() == kMostTried;
+      const bool isFull = candidates.size() == kMaxTried;
       const std::optional<double> cost = costAt(parts, slot, isFull ? candidates.back().cost : kAnyCost);
       if (!cost) continue;
       if (isFull) candidates.pop_back();
@@ -231,7 +231,7 @@ class MovePlacer {
     }
     if (!isOpen) return true;
     if (end >= part.end) {
-      if (part.isForBehind) return false;
+      if (part.isForAfter) return false;
       end = part.end;
     }
     f(start, end);
@@ -327,16 +327,16 @@ class MovePlacer {
     }
   }
 
-  static constexpr std::size_t kMostTried = 12;
+  static constexpr std::size_t kMaxTried = 12;
   static constexpr double kAnyCost = std::numeric_limits<double>::infinity();
   Point shortest_ = kShortest[0];
 
   const Webs& webs_;
   const NumberedCode& code_;
   LifeFinder finder_;
-  const SlotBudget& budget_;
-  std::vector<SlotOccupancy> slots_;
-  const std::vector<SlotOccupancy> fixed_;           ///< including what cannot be moved
+  const RegisterBudget& budget_;
+  std::vector<RegisterOccupancy> slots_;
+  const std::vector<RegisterOccupancy> fixed_;       ///< including what cannot be moved
   std::vector<std::vector<std::uint32_t>> ownersOf_; ///< by slot, ascending; some may have left it
   Placement& placement_;
   std::vector<TakenByMoving> taken_;
@@ -345,7 +345,7 @@ class MovePlacer {
 
 } // namespace
 
-std::optional<Moves> placeByMoves(const Webs& webs, const NumberedCode& code, const SlotBudget& budget,
+std::optional<Moves> placeByMoves(const Webs& webs, const NumberedCode& code, const RegisterBudget& budget,
                                   Placement& placement) {
   Placement complete = placement;
   std::optional<Moves> moves = MovePlacer(webs, code, budget, complete).run();

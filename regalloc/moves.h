@@ -1,6 +1,6 @@
 #pragma once
 
-#include "regalloc/slots.h"
+#include "regalloc/register_placement.h"
 #include "regalloc/spill.h"
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct Moves {
 /// next: of the registers that are free there, the one that it must leave least often. For file R. Only webs of one
 /// register move; wider ones take a run from such webs. Returns nothing if some web cannot be placed; otherwise
 /// `placement` is complete.
-std::optional<Moves> placeByMoves(const Webs& webs, const NumberedCode& code, const SlotBudget& budget,
+std::optional<Moves> placeByMoves(const Webs& webs, const NumberedCode& code, const RegisterBudget& budget,
                                   Placement& placement);
 
 /// Inserts the copies, and creates a virtual register for each stay in `physical`.

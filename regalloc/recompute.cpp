@@ -27,7 +27,7 @@ constexpr std::int64_t kConjunction = 0x80;
 /// Sources of a comparison: Ra, Rb, Pp. Of a PLOP3: Pp, Pq, Pr, table.
 constexpr unsigned kFirstSource = 2, kComparisonPredicate = 4, kTable = 5;
 /// How many uniform registers may live longer.
-constexpr std::ptrdiff_t kMostUniform = 8;
+constexpr std::ptrdiff_t kMaxUniform = 8;
 
 bool isPlainTrue(const Operand& o) {
   return o.isReg(File::P) && o.isZeroReg() && !o.inverted();
@@ -110,7 +110,7 @@ void Recomputation::choose(const Webs& webs, std::vector<std::uint32_t>& victims
       std::sort(withStep_.begin(), withStep_.end());
     }
   const auto uniform = std::ranges::count_if(all, [&](VRegId v) { return function_.vreg(v).file == File::UR; });
-  const bool mayLiveLonger = file_ == File::P && uniform <= kMostUniform && all.size() <= candidates.size();
+  const bool mayLiveLonger = file_ == File::P && uniform <= kMaxUniform && all.size() <= candidates.size();
   // Uniform predicates are allocated already, and their registers may hold other values where they would live longer.
   const auto hasItsRegister = [&](VRegId v) { return function_.vreg(v).file == File::UP; };
   std::erase_if(candidates, [&](const Candidate& c) {

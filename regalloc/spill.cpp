@@ -99,7 +99,7 @@ std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, const 
   return victims;
 }
 
-std::vector<std::uint32_t> clearRuns(const Webs& webs, const Placement& placement, const SlotBudget& budget) {
+std::vector<std::uint32_t> clearRuns(const Webs& webs, const Placement& placement, const RegisterBudget& budget) {
   constexpr double kImpossible = std::numeric_limits<double>::infinity();
   std::vector<bool> isSpilled(webs.all.size(), false);
   std::vector<std::uint32_t> victims, inTheWay;
@@ -176,7 +176,7 @@ class Spiller {
       : function_(function), web_(web), file_(file), state_(state), way_(way),
         // Uniform predicates are spilled to uniform registers: these are written at the same places, in uniform control
         // flow.
-        refugeFile_(file == File::UP || way.refuge == Refuge::Uniform ? File::UR : File::R) {}
+        spillFile_(file == File::UP || way.refuge == Refuge::Uniform ? File::UR : File::R) {}
 
   /// True if the members are rematerialized at each use.
   bool run() {
@@ -194,7 +194,7 @@ class Spiller {
         }
     }
     if (!isInMemory()) {
-      refuge_ = function_.newVReg(refugeFile_, web_.width);
+      spillRegister_ = function_.newVReg(spillFile_, web_.width);
       state_.grow(function_);
     } else if (const Home& home = state_.homes[web_.members[0].first]; home.exists()) {
       frameObject_ = home.object;
@@ -605,7 +605,7 @@ class Spiller {
         state_.loadBytes += 4 * n;
       });
     else if constexpr (std::is_same_v<Where, Instr>)
-      moveFromRefuge(where, temp, sub, width);
+      moveFromSpillFile(where, temp, sub, width);
   }
 
   void emitStore(Instr* after, const IsaOperand& temp, unsigned sub, unsigned width,
@@ -621,7 +621,7 @@ class Spiller {
         last = store;
       });
     } else {
-      moveToRefuge(after, temp, sub, width);
+      moveToSpillFile(after, temp, sub, width);
     }
   }
 
@@ -663,7 +663,7 @@ class Spiller {
                                                0};
   }
 
-  bool isInMemory() const { return file_ == refugeFile_; }
+  bool isInMemory() const { return file_ == spillFile_; }
 
   /// UR := R; either of the two may be the refuge.
   void moveToUniform(ori::Builder& b, const IsaOperand& to, const IsaOperand& from) {
@@ -679,9 +679,9 @@ class Spiller {
   }
 
   /// P := (R != 0); UP := (UR != 0); UR := R; R := UR.
-  void moveFromRefuge(Instr* where, const IsaOperand& temp, unsigned sub, unsigned width) {
+  void moveFromSpillFile(Instr* where, const IsaOperand& temp, unsigned sub, unsigned width) {
     for (unsigned i = 0; i < width; ++i) {
-      IsaOperand from = refugePart(sub + i);
+      IsaOperand from = spillPart(sub + i);
       ori::Builder b = ori::Builder::before(function_, where);
       if (file_ == File::P) {
         Instr* move = b.emit(
@@ -703,9 +703,9 @@ class Spiller {
   }
 
   /// R := P ? 1 : 0; UR := UP ? 1 : 0; R := UR; UR := R.
-  void moveToRefuge(Instr* after, const IsaOperand& temp, unsigned sub, unsigned width) {
+  void moveToSpillFile(Instr* after, const IsaOperand& temp, unsigned sub, unsigned width) {
     for (unsigned i = 0; i < width; ++i) {
-      IsaOperand to = refugePart(sub + i);
+      IsaOperand to = spillPart(sub + i);
       ori::Builder b = ori::Builder::after(function_, after);
       if (file_ == File::P) {
         Instr* move = b.emit(Op::SEL, {to, IsaOperand::rz(), IsaOperand::immediate(1), temp.notted()});
@@ -722,7 +722,7 @@ class Spiller {
   }
 
   /// The register of the refuge that holds component `at` of the member.
-  IsaOperand refugePart(unsigned at) const { return function_.part(refuge_, offset_ + at); }
+  IsaOperand spillPart(unsigned at) const { return function_.part(spillRegister_, offset_ + at); }
 
   static constexpr unsigned kGuardIndex = ~0u;
 
@@ -731,11 +731,11 @@ class Spiller {
   File file_;
   SpillState& state_;
   const SpillWay& way_;
-  const File refugeFile_;
+  const File spillFile_;
   std::map<std::pair<std::uint32_t, VRegId>, VRegId> pieceRegisters_; // by piece and member
   unsigned offset_ = 0;                                               // of the current member
   std::uint32_t frameObject_ = 0;
-  VRegId refuge_ = ori::kNoId;
+  VRegId spillRegister_ = ori::kNoId;
 };
 
 } // namespace

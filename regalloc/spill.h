@@ -1,7 +1,7 @@
 #pragma once
 
 #include "regalloc/assignment.h"
-#include "regalloc/slots.h"
+#include "regalloc/register_placement.h"
 #include "regalloc/webs.h"
 
 #include <vector>
@@ -33,12 +33,12 @@ std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, const 
 /// The webs to spill where the pressure is within the limit, but `placement` found no aligned run for some webs. For
 /// each of those: the webs in the run that is cheapest to clear, or the web itself. Webs that are live at the same time
 /// get different runs. Where each run has a temporary of spill code, as many registers are freed elsewhere.
-std::vector<std::uint32_t> clearRuns(const Webs& webs, const Placement& placement, const SlotBudget& budget);
+std::vector<std::uint32_t> clearRuns(const Webs& webs, const Placement& placement, const RegisterBudget& budget);
 
 /// Where the members of a web are spilled to.
 enum class Refuge : std::uint8_t {
   Usual,  ///< R to local memory, P and UR to registers of file R, UP to registers of UR
-  Uniform ///< R to registers of UR, for webs accepted by `UniformRefuge`
+  Uniform ///< R to registers of UR, for webs accepted by `UniformPromotion`
 };
 
 /// How a web is spilled.

@@ -19,7 +19,7 @@ bool hasDebugInfo(const Module& module) {
 
 // The constants of the header and the opcodes, as in ptxas' files.
 constexpr std::uint16_t kVersion = 2;
-constexpr std::uint8_t kLeastInstruction = 1, kLineRange = 14, kFirstSpecial = 10;
+constexpr std::uint8_t kMinInstruction = 1, kLineRange = 14, kFirstSpecial = 10;
 constexpr std::int8_t kLineBase = -5;
 /// The operand counts of the opcodes 1 .. 9.
 constexpr std::array<std::uint8_t, kFirstSpecial - 1> kOperandCounts = {0, 1, 1, 1, 1, 0, 0, 0, 1};
@@ -62,7 +62,7 @@ Bytes ulebBytes(std::uint64_t value) {
 /// Leaves room for length and version, which finishUnit() fills in.
 void beginUnit(Bytes& bytes, std::span<const SourceFile> files, bool hasStrings) {
   bytes.resize(kUnitHead);
-  append(bytes, kLeastInstruction);
+  append(bytes, kMinInstruction);
   append(bytes, std::uint8_t{1}); // rows are statements
   append(bytes, static_cast<std::uint8_t>(kLineBase));
   append(bytes, kLineRange);

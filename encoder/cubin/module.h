@@ -105,11 +105,11 @@ struct Parameter {
 
 /// A word of bank 0 into which the driver writes the handle of a texture, sampler or surface of the module. Before
 /// sm_90 a texture and its sampler may share one word, the sampler in its upper twelve bits.
-struct HandleWord {
+struct TextureHandleSlot {
   HandleKind kind = HandleKind::Texture;
   std::uint32_t offset = 0; ///< from the parameter base
   std::string symbol;
-  friend bool operator==(const HandleWord&, const HandleWord&) = default;
+  friend bool operator==(const TextureHandleSlot&, const TextureHandleSlot&) = default;
 };
 
 /// A texture, sampler or surface of the module.
@@ -224,7 +224,7 @@ struct Function {
 
   std::vector<Parameter> parameters;
   std::uint32_t parameterSize = 0;            ///< bytes from the parameter base, not rounded up
-  std::vector<HandleWord> handles;            ///< after the parameters
+  std::vector<TextureHandleSlot> handles;     ///< after the parameters
   Bytes constant2;                            ///< bank 2 (`.nv.constant2.<k>`): constants of the compiler
   std::vector<ConstantTable> constant2Tables; ///< of relocatable files: tables that code refers to
   std::vector<Relocation> constant2Relocations;

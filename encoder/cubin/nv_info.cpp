@@ -255,12 +255,12 @@ std::uint32_t wordAt(const std::vector<std::uint32_t>& words, std::size_t index)
 
 void applyParameter(Function& function, const Attribute& attribute,
                     const std::function<std::string(std::uint32_t)>& symbolName) {
-  constexpr std::uint32_t kMostParameters = 0x8000; // of at least one byte each, in at most 32 KiB
+  constexpr std::uint32_t kMaxParameters = 0x8000; // of at least one byte each, in at most 32 KiB
   const std::vector<std::uint32_t> words = attribute.words();
   const std::uint32_t place = wordAt(words, 1);
   const std::uint32_t details = wordAt(words, 2);
   const std::uint32_t ordinal = place & 0xffff;
-  if (ordinal >= kMostParameters) throw Error("cubin: a parameter has an invalid index");
+  if (ordinal >= kMaxParameters) throw Error("cubin: a parameter has an invalid index");
   if (function.parameters.size() <= ordinal) function.parameters.resize(ordinal + 1);
   Parameter& parameter = function.parameters[ordinal];
   const bool isLarge = attribute.id == AttributeId::KparamInfoV2;

@@ -349,7 +349,7 @@ class Writer {
         addSymbol(alias.name, STT_FUNC, elfBinding(alias.binding), sectionId(".text." + function.name));
     for (const std::string& name : function.externals)
       if (!hasSymbol(name) && !isDefined(name)) addSymbol(name, STT_FUNC, STB_GLOBAL, kNone);
-    for (const HandleWord& handle : function.handles)
+    for (const TextureHandleSlot& handle : function.handles)
       if (!hasSymbol(handle.symbol)) addSymbol(handle.symbol, symbolTypeOf(handle.kind), STB_GLOBAL, kNone);
     for (const InnerFunction& inner : function.inner)
       if (inner.binding == Binding::Global) addInnerSymbol(function, inner);
@@ -386,10 +386,10 @@ class Writer {
                    typeOf(SHT_PROGBITS, kTypeConstantFirst), SHF_ALLOC | SHF_INFO_LINK, 4);
     const std::uint32_t base = parameterBase(abi_, function.parameterSize);
     std::uint32_t size = function.parameterSize;
-    for (const HandleWord& handle : function.handles)
+    for (const TextureHandleSlot& handle : function.handles)
       size = std::max(size, handle.offset + kHandleBytes);
     section(bank).data.resize(base + size);
-    for (const HandleWord& handle : function.handles)
+    for (const TextureHandleSlot& handle : function.handles)
       relocate(bank, {relocationOf(handle.kind), base + handle.offset, handle.symbol, 0});
     sections_[bank].infoTo = sectionId(".text." + function.name);
     addSectionSymbol(bank);

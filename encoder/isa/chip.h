@@ -62,7 +62,7 @@ constexpr Capabilities operator-(Capabilities a, Capabilities b) {
   return a;
 }
 
-/// The encoding of words. encoder/isa/older_words.h translates those before Sm90.
+/// The encoding of words. encoder/isa/pre_sm90_encoding.h translates those before Sm90.
 enum class WordFormat : std::uint8_t { Sm75, Sm80, Sm90, Sm100, Sm120 };
 
 /// The data files of encoder/isa/latency.

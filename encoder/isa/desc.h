@@ -71,7 +71,7 @@ enum class Style : std::uint8_t {
 /// Operands that share brackets: `desc[UR4][R2.64+UR6+0x10]`, `c[0x0][R3+0x10]`, `gdesc[UR4]`, `tmem[UR4+0x10]`.
 /// The last two are followed by the suffixes of the operand, instead of the register inside.
 enum class Bracket : std::uint8_t { None, Address, Address2, Descriptor, Bank, MatrixDescriptor, TensorMemory };
-constexpr bool hasSuffixBehind(Bracket bracket) {
+constexpr bool hasSuffixAfter(Bracket bracket) {
   return bracket == Bracket::MatrixDescriptor || bracket == Bracket::TensorMemory;
 }
 

@@ -1,5 +1,5 @@
 #include "encoder/isa/codec.h"
-#include "encoder/isa/older_words.h"
+#include "encoder/isa/pre_sm90_encoding.h"
 #include "encoder/isa/print.h"
 #include "encoder/isa/target.h"
 #include "encoder/isa/word.h"

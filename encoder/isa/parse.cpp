@@ -241,7 +241,7 @@ class RowParser {
       const Operand& pair = inst_.operands[begin];
       if (second.file != pair.file || second.reg != (pair.isZeroReg() ? pair.reg : pair.reg + 1)) return false;
     }
-    if (hasSuffixBehind(d_.texts[begin].bracket)) suffixes(begin);
+    if (hasSuffixAfter(d_.texts[begin].bracket)) suffixes(begin);
     return true;
   }
 
@@ -269,7 +269,7 @@ class RowParser {
     if (sd.width == WidthRule::Address) c_.take(".64");
     if (c_.takeWord(".reuse")) o.flags |= Operand::kReuse;
     if (!d_.texts[slot].isPair && !c_.take(d_.texts[slot].after)) return false;
-    if (!hasSuffixBehind(d_.texts[slot].bracket) && !(bars && !o.isReg(File::R))) suffixes(slot);
+    if (!hasSuffixAfter(d_.texts[slot].bracket) && !(bars && !o.isReg(File::R))) suffixes(slot);
     half(o);
     o.width = static_cast<std::uint8_t>(operandWidth(inst_, slot));
     if (o.isImm() || o.kind == Operand::Kind::Label) o.width = 1;

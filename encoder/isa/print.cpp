@@ -164,7 +164,7 @@ struct Printer {
     // nvdisasm omits it for operands that textures read late.
     if (o.reuse() && (!d.slots[slot].readLate || d.latencyClass == LatencyClass::Dmma)) s += ".reuse";
     if (!d.texts[slot].isPair) s += d.texts[slot].after;
-    if (!hasSuffixBehind(d.texts[slot].bracket) && !suffixInside) suffixes(slot);
+    if (!hasSuffixAfter(d.texts[slot].bracket) && !suffixInside) suffixes(slot);
     if (o.isReg(File::R)) half(o);
   }
 
@@ -211,7 +211,7 @@ struct Printer {
       registerName(s, pair.isZeroReg() ? pair : Operand::physical(pair.file, pair.reg + 1));
       s += ']';
     }
-    if (hasSuffixBehind(bracket)) suffixes(slot);
+    if (hasSuffixAfter(bracket)) suffixes(slot);
     return end;
   }
 

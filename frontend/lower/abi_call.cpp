@@ -20,7 +20,7 @@ constexpr std::uint32_t kStackAlignment = 8;  ///< of the stack at a call, unles
 constexpr std::uint32_t kAddressBytes = 4;    ///< of a result, in local memory
 constexpr std::uint32_t kAlignmentBelow = 16; ///< of the stack pointer where alloca is used
 /// With more arguments the pointer would be in R2, which then holds the frame's address.
-constexpr std::size_t kMostBelowPointer = 10;
+constexpr std::size_t kMaxBelowPointer = 10;
 
 std::uint64_t wordCount(const Variable& v) {
   return (v.byteSize() + 3) / 4;
@@ -92,7 +92,7 @@ void FunctionLowering::callByAbi(const AbiCallee& callee, std::span<const Operan
     unsupported(fmt::format("a parameter aligned to {} bytes on the stack of code that uses alloca", alignment));
     return;
   }
-  if (isBelowStack && callee.where.isReg() && inRegisters.size() >= kMostBelowPointer) {
+  if (isBelowStack && callee.where.isReg() && inRegisters.size() >= kMaxBelowPointer) {
     unsupported("this number of arguments of an indirect call in a function with alloca");
     return;
   }

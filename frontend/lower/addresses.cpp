@@ -121,11 +121,11 @@ std::optional<isa::Operand> FunctionLowering::handleWord(std::span<const Variabl
   constexpr std::uint32_t kWord = 4;
   const auto holds = [&](std::uint32_t symbol, std::uint32_t offset) {
     return std::any_of(out_.handles.begin(), out_.handles.end(),
-                       [&](const ori::HandleWord& h) { return h.symbol == symbol && h.offset == offset; });
+                       [&](const ori::TextureHandleSlot& h) { return h.symbol == symbol && h.offset == offset; });
   };
   std::uint32_t next = (out_.paramBytes + kWord - 1) / kWord * kWord;
   std::optional<std::uint32_t> offset;
-  for (const ori::HandleWord& h : out_.handles) {
+  for (const ori::TextureHandleSlot& h : out_.handles) {
     next = std::max(next, h.offset + kWord);
     const bool hasAll = std::all_of(symbols.begin(), symbols.end(), [&](auto s) { return holds(s, h.offset); });
     if (hasAll && !offset) offset = h.offset;

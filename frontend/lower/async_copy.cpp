@@ -110,8 +110,8 @@ void lowerCpAsyncWait(FunctionLowering& f, const Instruction& i, const Form& for
   if (form.op != Op::CpAsyncWaitGroup) f.emit(IsaOp::LDGDEPBAR, {});
   if (form.op == Op::CpAsyncCommitGroup) return;
   const std::uint64_t left = form.op == Op::CpAsyncWaitAll ? 0 : f.source(f.operands(i)[0], Type::U32).bits();
-  constexpr std::uint64_t kMostGroups = 63;
-  f.emit(IsaOp::DEPBAR_LE, {f.imm(0), f.imm(static_cast<std::int64_t>(std::min(left, kMostGroups)))});
+  constexpr std::uint64_t kMaxGroups = 63;
+  f.emit(IsaOp::DEPBAR_LE, {f.imm(0), f.imm(static_cast<std::int64_t>(std::min(left, kMaxGroups)))});
 }
 
 } // namespace orias::ptx

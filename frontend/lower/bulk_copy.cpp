@@ -336,9 +336,9 @@ void lowerBulkGroup(FunctionLowering& f, const Instruction& i, const Form& form)
     f.endUnguarded(join);
     return;
   }
-  constexpr std::uint64_t kMostGroups = 63;
+  constexpr std::uint64_t kMaxGroups = 63;
   const std::uint64_t left = f.source(f.operands(i)[0], Type::U32).bits();
-  f.emit(IsaOp::DEPBAR_LE, {f.imm(0), f.imm(static_cast<std::int64_t>(std::min(left, kMostGroups)))});
+  f.emit(IsaOp::DEPBAR_LE, {f.imm(0), f.imm(static_cast<std::int64_t>(std::min(left, kMaxGroups)))});
   if (!form.has(Mod::Read)) f.emit(IsaOp::CCTL_IVALL, {});
 }
 

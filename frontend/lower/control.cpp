@@ -72,7 +72,7 @@ void FunctionLowering::endUnguarded(ori::Block* join) {
 
 void FunctionLowering::markCold() {
   ori::Block* block = builder_.block();
-  if (block != out_.entry()) block->isAside = true;
+  if (block != out_.entry()) block->isCold = true;
 }
 
 /// trap and brkpt, which are the same to a debugger. Nothing executes after a trap, as in ptxas' code. Compilers emit a

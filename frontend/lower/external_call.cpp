@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kDriverFunctions{"vprintf", "malloc", "free", "__assertfail",
                                                            "cudaGraphSetConditional"};
 /// Words of arguments in registers.
-constexpr std::size_t kMostWords = 10;
+constexpr std::size_t kMaxWords = 10;
 /// Alignment of stack arguments: vectors of four words.
 constexpr std::uint32_t kStackArgumentAlignment = 16;
 
@@ -64,7 +64,7 @@ void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args
     const std::vector<Value> value = argumentWords(args[n], callee.params[n].variable);
     words.insert(words.end(), value.begin(), value.end());
   }
-  if (words.size() > kMostWords) {
+  if (words.size() > kMaxWords) {
     unsupported(fmt::format("this number of arguments of '{}'", name));
     return;
   }
@@ -84,7 +84,7 @@ void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args
 IsaOperand FunctionLowering::callDriver(std::uint32_t function, std::span<const Value> words, unsigned resultWords) {
   IsaOperand symbol;
   // If the function uses alloca, R2 is the frame's. With so many arguments no register is then left for the address.
-  if (isRelocatable() || (callsBelowStack() && words.size() > kMostWords)) {
+  if (isRelocatable() || (callsBelowStack() && words.size() > kMaxWords)) {
     symbol.kind = IsaOperand::Kind::Symbol;
     symbol.reg = function;
   } else {

@@ -6,7 +6,7 @@
 #include "frontend/lower/cluster.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/mbarrier_copies.h"
-#include "frontend/lower/mbarrier_older.h"
+#include "frontend/lower/mbarrier_pre_sm90.h"
 #include "frontend/lower/special.h"
 #include "frontend/lower/sync.h"
 #include "frontend/lower/uniform_loop.h"
@@ -23,7 +23,7 @@ namespace {
 /// Operands of SYNCS.ARRIVE: number of arrivals A and of bytes T; each is none, one, or given by a register.
 enum class Count { Expect = 0, ArriveOne = 1, ByteOne = 2, ExpectOnly = 3, Complete = 4, ArriveMany = 5 };
 
-constexpr std::uint32_t kMostArrivals = 1u << 20;
+constexpr std::uint32_t kMaxArrivals = 1u << 20;
 
 Address barrierAddress(FunctionLowering& f, const Operand& operand, const Form& form) {
   Address a = f.sharedAddress(operand, form.space());
@@ -68,13 +68,13 @@ void initialise(FunctionLowering& f, const Instruction& i, const Form& form) {
   const Value count = f.source(ops[1], Type::U32);
   Value low, high;
   if (count.isConstant()) {
-    const std::uint32_t left = kMostArrivals - static_cast<std::uint32_t>(count.bits());
+    const std::uint32_t left = kMaxArrivals - static_cast<std::uint32_t>(count.bits());
     low = Value::constant(left << 1, 1);
     high = Value::constant(left << 11, 1);
   } else {
     const IsaOperand left = f.newR();
     f.emit(IsaOp::IADD3,
-           {left, IsaOperand::pt(), IsaOperand::pt(), count.word(0).negated(), f.imm(kMostArrivals), IsaOperand::rz()});
+           {left, IsaOperand::pt(), IsaOperand::pt(), count.word(0).negated(), f.imm(kMaxArrivals), IsaOperand::rz()});
     low = Value::of(shiftedLeft(f, left, 1));
     high = Value::of(shiftedLeft(f, left, 11));
   }
@@ -194,10 +194,10 @@ void lowerMbarrierPendingCount(FunctionLowering& f, const Instruction& i, const 
   const IsaOperand state = f.sourceReg(ops[1], Type::B64), shifted = f.newR(), left = f.newR();
   f.emit(IsaOp::SHF, {shifted, IsaOperand::rz(), f.imm(11), ori::component(state, 1)},
          {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, 1}});
-  f.emit(IsaOp::LOP3, {IsaOperand::pt(), left, shifted, f.imm(kMostArrivals - 1), IsaOperand::rz(), f.imm(0xc0),
+  f.emit(IsaOp::LOP3, {IsaOperand::pt(), left, shifted, f.imm(kMaxArrivals - 1), IsaOperand::rz(), f.imm(0xc0),
                        IsaOperand::pt().notted()});
   f.emit(IsaOp::IADD3,
-         {f.dest(ops[0]), IsaOperand::pt(), IsaOperand::pt(), left.negated(), f.imm(kMostArrivals), IsaOperand::rz()});
+         {f.dest(ops[0]), IsaOperand::pt(), IsaOperand::pt(), left.negated(), f.imm(kMaxArrivals), IsaOperand::rz()});
 }
 
 /// fence.proxy.async: makes writes of this thread visible to asynchronous copies and products, and vice versa.

@@ -67,13 +67,13 @@ IsaOperand limited(FunctionLowering& f, IsaOperand a, std::int32_t limit, bool f
 IsaOperand rangePolicy(FunctionLowering& f, const Instruction& i) {
   auto ops = f.operands(i);
   constexpr std::uint32_t kRange = 0x180;
-  constexpr int kFewestBits = 12, kBlocksLog = 7, kMostBlocks = 127;
+  constexpr int kMinBits = 12, kBlocksLog = 7, kMaxBlocks = 127;
   const IsaOperand base = f.wholeAddress(f.address(ops[1], StateSpace::Global));
   const IsaOperand primary = f.sourceReg(ops[2], Type::U32), total = f.sourceReg(ops[3], Type::U32);
   // The logarithm of the block size: that of the range, rounded up, minus that of the number of blocks.
   const IsaOperand top = f.newR();
   f.emit(IsaOp::FLO, {top, kNone, sum(f, total, f.imm(-1), IsaOperand::rz())}, {{IsaMod::Type, isa::IntType::U32}});
-  const IsaOperand log = limited(f, sum(f, top, f.imm(1 - kBlocksLog), IsaOperand::rz()), kFewestBits, true);
+  const IsaOperand log = limited(f, sum(f, top, f.imm(1 - kBlocksLog), IsaOperand::rz()), kMinBits, true);
   const IsaOperand block = f.newR(), reach = f.newR(2), end = f.newR(2);
   f.emit(IsaOp::SHF, {block, f.inReg(f.imm(1)), log, IsaOperand::rz()},
          {{IsaMod::ShiftDir, isa::ShiftDir::L}, {IsaMod::ShiftType, isa::ShiftType::U32}});
@@ -81,12 +81,12 @@ IsaOperand rangePolicy(FunctionLowering& f, const Instruction& i) {
   f.copy(ori::component(reach, 1), Value::constant(0, 1));
   f.emit(IsaOp::IADD64, {end, base, reach});
   const IsaOperand first = shiftedRight(f, base, log), last = shiftedRight(f, end, log);
-  const IsaOperand count = limited(f, sum(f, last, first.negated(), IsaOperand::rz()), kMostBlocks, false);
+  const IsaOperand count = limited(f, sum(f, last, first.negated(), IsaOperand::rz()), kMaxBlocks, false);
 
   IsaOperand policy = f.imm(static_cast<std::int64_t>(kRange | priorities(f.opcodeText())) << 20);
-  policy = field(f, policy, sum(f, log, f.imm(-kFewestBits), IsaOperand::rz()), 15, 20);
-  policy = field(f, policy, first, kMostBlocks, 12);
-  policy = field(f, policy, count, kMostBlocks, 5);
+  policy = field(f, policy, sum(f, log, f.imm(-kMinBits), IsaOperand::rz()), 15, 20);
+  policy = field(f, policy, first, kMaxBlocks, 12);
+  policy = field(f, policy, count, kMaxBlocks, 5);
   // A size of 0 means no range.
   const IsaOperand isEmpty = f.newP(), r = f.newR();
   f.emit(IsaOp::ISETP, {isEmpty, kNone, total, IsaOperand::rz(), IsaOperand::pt()},

@@ -81,7 +81,7 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
     return Value::of(r);
   };
   if (reg >= SpecialRegister::ReservedSmemOffsetBegin && reg <= SpecialRegister::ReservedSmemOffsetLast)
-    out_.asksForReservedShared = true;
+    out_.usesReservedShared = true;
   const bool systemFirst = target().has(isa::Capability::SystemSharedFirst);
   switch (reg) {
   case SpecialRegister::Tid: return hardware(kSrTidX + static_cast<std::int32_t>(axis));

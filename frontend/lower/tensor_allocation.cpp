@@ -209,7 +209,7 @@ void allocateForPair(FunctionLowering& f, const Place& at, const Groups& groups)
 
 void lowerTensorAllocate(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
-  f.out().asksForReservedShared = true;
+  f.out().usesReservedShared = true;
   ori::Block* join = f.beginUnguarded();
   synchronizeWarp(f, Value::constant(0xffffffffu, 1), false);
   const Address to = f.sharedAddress(ops[0], form.space());
@@ -238,7 +238,7 @@ void lowerTensorAllocate(FunctionLowering& f, const Instruction& i, const Form& 
 /// Each CTA of a pair frees its own groups.
 void lowerTensorDeallocate(FunctionLowering& f, const Instruction& i, const Form&) {
   auto ops = f.operands(i);
-  f.out().asksForReservedShared = true;
+  f.out().usesReservedShared = true;
   ori::Block* join = f.beginUnguarded();
   const Groups groups = groupsOf(f, ops[1]);
   constexpr std::int64_t kColumn = 0xffff;
@@ -262,7 +262,7 @@ void lowerTensorDeallocate(FunctionLowering& f, const Instruction& i, const Form
 }
 
 void lowerTensorRelinquish(FunctionLowering& f, const Instruction&, const Form&) {
-  f.out().asksForReservedShared = true;
+  f.out().usesReservedShared = true;
   ori::Block* join = f.beginUnguarded();
   synchronizeWarp(f, Value::constant(0xffffffffu, 1), false);
   const Record permit = recordAt(f, kGivenUp);

@@ -65,7 +65,7 @@ Value asFloat(FunctionLowering& f, const Value& integer) {
 }
 
 /// The offsets in the format of TXD: in the upper half of the last word, which is the layer's if there is one.
-void putBehind(FunctionLowering& f, std::vector<Value>& coordinates, const Value& offsets, bool hasLayer) {
+void putAfter(FunctionLowering& f, std::vector<Value>& coordinates, const Value& offsets, bool hasLayer) {
   constexpr unsigned kUpper = 16;
   constexpr std::int64_t kWanted = 0xfff0000;
   constexpr int kChoose = 0xe2; // selects by the second input
@@ -152,7 +152,7 @@ void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
     const Value offsets =
         packedOffsets(f, *further.offset, geometry->coordinates, isGather ? kGatheredOffsets : kOffsets);
     if (isGradient)
-      putBehind(f, coordinates, offsets, geometry->isArray);
+      putAfter(f, coordinates, offsets, geometry->isArray);
     else
       parameters.push_back(offsets);
   }

@@ -151,7 +151,7 @@ UniformWord TextureName::uniformWord(FunctionLowering& f, const IsaOperand& to, 
 
 /// The operand after the uniform registers of a name: an unused offset, which names of single words from sm_100 on do
 /// not have.
-IsaOperand offsetBehindName(FunctionLowering& f) {
+IsaOperand offsetAfterName(FunctionLowering& f) {
   return f.target().words() >= isa::WordFormat::Sm100 ? IsaOperand() : f.imm(0);
 }
 
@@ -159,7 +159,7 @@ void TextureName::emitSurface(FunctionLowering& f, const NamedOps& ops, std::vec
                               std::span<const ModValue> mods) const {
   if (f.target().has(isa::Capability::UniformTextures)) {
     const IsaOperand ur = f.out().use(f.out().newVReg(File::UR));
-    operands.insert(operands.end(), {ur, offsetBehindName(f)});
+    operands.insert(operands.end(), {ur, offsetAfterName(f)});
     const std::array<UniformWord, 1> uniform{uniformWord(f, ur, texture_)};
     forEachUniform(f, uniform, [&] { f.emit(ops.byUniform, operands, mods); });
     return;
@@ -196,7 +196,7 @@ void TextureName::emitTexture(FunctionLowering& f, const NamedOps& ops, std::vec
     return;
   }
   const IsaOperand ur = f.out().use(f.out().newVReg(File::UR, 2));
-  operands.insert(operands.end(), {ur, offsetBehindName(f)});
+  operands.insert(operands.end(), {ur, offsetAfterName(f)});
   const IsaOperand second = ori::component(ur, 1);
   const std::array<UniformWord, 2> uniform{uniformWord(f, ori::component(ur, 0), texture_),
                                            sampler_ ? uniformWord(f, second, *sampler_)

@@ -1,5 +1,5 @@
 // wgmma: products of a warp group on matrices in shared memory. They execute asynchronously. Up to allocation, the sum
-// is assumed to be available at once; regalloc/products.h corrects that. The old sum is a separate operand, which the
+// is assumed to be available at once; regalloc/wgmma_sync.h corrects that. The old sum is a separate operand, which the
 // allocator assigns to the registers of the new one. A group ends with an empty product, as in ptxas' code for a group
 // that has no other.
 

@@ -151,8 +151,8 @@ class Walker {
   };
   At at(Fragment::Place place, unsigned extra = 0) {
     const unsigned t = place.t + extra;
-    const unsigned strides = groupStrides_ ? place.g : t, neighbours = groupStrides_ ? t : place.g;
-    std::int64_t offset = offset_ + static_cast<std::int64_t>(neighbours * bytes_);
+    const unsigned strides = groupStrides_ ? place.g : t, neighbors = groupStrides_ ? t : place.g;
+    std::int64_t offset = offset_ + static_cast<std::int64_t>(neighbors * bytes_);
     if (stride_.isConstant()) {
       offset += static_cast<std::int64_t>(strides * stride_.bits() * bytes_);
       return {base_, IsaOperand::immediate(static_cast<std::int32_t>(offset))};

@@ -16,9 +16,9 @@ namespace orias::ptx {
 namespace {
 
 /// Larger allocations stay on the stack: a thread has at most 512 KB of local memory, and each call has a frame.
-constexpr std::uint64_t kMostBytes = 32768;
+constexpr std::uint64_t kMaxBytes = 32768;
 /// The default alignment (PTX ISA, "alloca"), and the largest that all frames guarantee.
-constexpr std::uint64_t kUsualAlign = 8, kMostAlign = 16;
+constexpr std::uint64_t kUsualAlign = 8, kMaxAlign = 16;
 
 class FunctionAllocas {
  public:
@@ -106,8 +106,8 @@ class FunctionAllocas {
     const auto ops = f_.operandsOf(i);
     const std::optional<std::uint64_t> bytes = bytesOf(ops[1]);
     if (!bytes) return "its size is not a constant";
-    if (*bytes == 0 || *bytes > kMostBytes) return fmt::format("it takes {} bytes", *bytes);
-    if (ops.size() > 2 && (!std::has_single_bit(ops[2].bits()) || ops[2].bits() > kMostAlign))
+    if (*bytes == 0 || *bytes > kMaxBytes) return fmt::format("it takes {} bytes", *bytes);
+    if (ops.size() > 2 && (!std::has_single_bit(ops[2].bits()) || ops[2].bits() > kMaxAlign))
       return fmt::format("it is aligned to {} bytes", ops[2].bits());
     if (isInLoop(statement)) return "it may run several times";
     if (!ops[0].is(OperandKind::Register)) return "nothing reads its address";

@@ -15,13 +15,13 @@ namespace {
 
 /// Parameters of a function, one bit each. Parameters after the 64th are ignored.
 using ParameterSet = std::uint64_t;
-constexpr unsigned kMostParameters = 64;
+constexpr unsigned kMaxParameters = 64;
 /// A chain of calls longer than this is not followed to its end.
-constexpr unsigned kMostRounds = 16;
+constexpr unsigned kMaxRounds = 16;
 constexpr unsigned kPointerBits = 64;
 
 ParameterSet bitOf(std::size_t parameter) {
-  return parameter < kMostParameters ? ParameterSet{1} << parameter : 0;
+  return parameter < kMaxParameters ? ParameterSet{1} << parameter : 0;
 }
 
 /// The parameters of each function whose space determines that of a generic access, a result or a useful parameter of a
@@ -180,7 +180,7 @@ class Cloning {
   }
 
   std::vector<PhaseRemark> run() {
-    for (unsigned round = 0; round < kMostRounds; ++round)
+    for (unsigned round = 0; round < kMaxRounds; ++round)
       if (!cloneOnce()) break;
     return std::move(remarks_);
   }

@@ -318,11 +318,11 @@ class FunctionSpaces {
 
   /// Whether the operation clears or sets low bits only. This aligns an address, which remains in its window.
   bool isAlignment(const Form& form, std::span<const Operand> ops) const {
-    constexpr std::int64_t kMostAlignment = 4096;
+    constexpr std::int64_t kMaxAlignment = 4096;
     const Operand& mask = ops[2];
     if (!mask.is(OperandKind::Int)) return false;
     const std::int64_t bits = mask.intValue();
-    return form.op == Op::And ? bits < 0 && bits >= -kMostAlignment : bits >= 0 && bits < kMostAlignment;
+    return form.op == Op::And ? bits < 0 && bits >= -kMaxAlignment : bits >= 0 && bits < kMaxAlignment;
   }
 
   template <typename Combine> TrackedValue arithmetic(const Operand& a, const Operand& b, Combine&& combine) const {

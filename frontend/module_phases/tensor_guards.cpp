@@ -220,8 +220,8 @@ class GuardWriter {
     checkBounds(column, last, kind);
     // From here on the columns are within bounds.
     const Operand first = word("shr", "u32", {column, number(kGroupShift)}),
-                  behind = sum(word("shr", "s32", {last, number(kGroupShift)}), number(1)),
-                  bits = groupBits(first, word("sub", "u32", {behind, first})), allocated = record(kAllocated),
+                  after = sum(word("shr", "s32", {last, number(kGroupShift)}), number(1)),
+                  bits = groupBits(first, word("sub", "u32", {after, first})), allocated = record(kAllocated),
                   missing = without(bits, allocated);
     trapIf(compared("ne", missing, number(0)), kUnallocated, {firstMissing(missing, column), allocated, number(kind)});
   }

@@ -30,7 +30,7 @@ const BranchRegions::Found& BranchRegions::add(BlockId branch) {
   return found_;
 }
 
-bool BranchRegions::isBehind(BlockId horizon, BlockId meet) const {
+bool BranchRegions::isAfter(BlockId horizon, BlockId meet) const {
   return horizon == meet || postDominators_.dominates(horizon, meet);
 }
 
@@ -43,7 +43,7 @@ template <typename Enter> void BranchRegions::visit(BlockId id, BlockId meet, Ho
       horizons[id] = meet;
       return enter(id);
     }
-    if (isBehind(known, meet)) return;
+    if (isAfter(known, meet)) return;
     horizons[id] = meet;
     id = known;
   }

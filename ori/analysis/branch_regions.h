@@ -33,7 +33,7 @@ class BranchRegions {
   /// The post-dominator up to which the blocks after a block have been visited.
   using Horizon = std::vector<BlockId>;
 
-  bool isBehind(BlockId horizon, BlockId meet) const;
+  bool isAfter(BlockId horizon, BlockId meet) const;
   void findRegion(BlockId branch, BlockId meet);
   void findJoins(BlockId branch, BlockId meet);
   template <typename Enter> void visit(BlockId id, BlockId meet, Horizon& horizons, Enter&& enter);

@@ -2,7 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
-#include "ori/analysis/loop_meetings.h"
+#include "ori/analysis/loop_reconvergence.h"
 #include "ori/module.h"
 
 #include <algorithm>
@@ -14,14 +14,14 @@ namespace orias::ori {
 namespace {
 
 /// The maximum number of steps on paths through regions in the search for cycles of waits.
-constexpr std::size_t kMostSteps = 4'000'000;
+constexpr std::size_t kMaxSteps = 4'000'000;
 /// A region without a barrier.
 constexpr unsigned kNoBarrier = ~0u;
 /// A join gets a barrier only if the code that would execute once per arm has more instructions than this: for the
 /// barrier, and for the BREAK on each edge where lanes leave.
-constexpr unsigned kWorthMeeting = 12, kWorthLeaving = 6;
+constexpr unsigned kMinJoinedCode = 12, kMinCodePerExit = 6;
 /// The maximum number of regions of which all pairs are compared.
-constexpr std::size_t kMostBehindArms = 192;
+constexpr std::size_t kMaxRegionsAfterArms = 192;
 
 class Planner {
  public:
@@ -60,7 +60,7 @@ class Planner {
   }
 
   /// The loop that contains a BSYNC before `meet`. Before a header is outside its loop.
-  LoopId loopInFrontOf(BlockId meet) const {
+  LoopId loopBefore(BlockId meet) const {
     const LoopId loop = loops_.innermost(meet);
     return loop != kNoId && loops_.isHeader(meet) ? loops_.loop(loop).parent : loop;
   }
@@ -94,7 +94,7 @@ class Planner {
   /// Early exits and traps move the post-dominator of a branch down. The other lanes can reconverge before it.
   void findRegionsBesideExits(const std::vector<bool>& isDivergent) {
     if (!loops_.isReducible()) return;
-    const ExitMeetings meetings(cfg_);
+    const ExitReconvergence meetings(cfg_);
     std::map<BlockId, BlockId> regionOf; // meet -> from
     for (BlockId b : cfg_.reversePostOrder()) {
       if (!isDivergent[b] || meetings.ways(b) < 2) continue;
@@ -120,9 +120,9 @@ class Planner {
     struct Early {
       BlockId from, gathered;
     };
-    LoopMeetings meetings(cfg_, loops_);
+    LoopReconvergence meetings(cfg_, loops_);
     std::vector<bool> isMissed(cfg_.idCount());
-    for (const MissedMeeting& missed : plan_.missed)
+    for (const UnsyncedReconvergence& missed : plan_.missed)
       isMissed[missed.meet] = true;
     std::map<BlockId, Early> regionOf; // by meet
     for (BlockId b : cfg_.reversePostOrder()) {
@@ -136,7 +136,7 @@ class Planner {
         // Lanes leave inner loops at different times. Several paths must lead on from the blocks of this loop.
         if (loop == loops_.innermost(b) && waysWithin(loop, b) < 2) continue;
         BlockId meet = meetings.next(loop, b);
-        while (meet != kNoId && loopInFrontOf(meet) != loop)
+        while (meet != kNoId && loopBefore(meet) != loop)
           meet = meetings.next(loop, meet);
         if (meet == kNoId) continue;
         auto [at, isNew] = regionOf.try_emplace(meet, Early{b, neverMeets ? kNoId : last});
@@ -174,15 +174,15 @@ class Planner {
     std::vector<ConvergenceRegion> found;
     for (BlockId meet : cfg_.reversePostOrder()) {
       const BlockId from = dominators_.idom(meet);
-      if (from == kNoId || isPlanned[meet] || sizes[meet] < kWorthMeeting) continue;
-      if (loops_.innermost(from) != loopInFrontOf(meet) || !entriesComeFrom(from, meet)) continue;
+      if (from == kNoId || isPlanned[meet] || sizes[meet] < kMinJoinedCode) continue;
+      if (loops_.innermost(from) != loopBefore(meet) || !entriesComeFrom(from, meet)) continue;
       const auto gathersAll = [&](BlockId b) { return forAll[b] && dominators_.dominates(forAll[b]->from, from); };
       BlockId last = postDominators_.idom(from);
       while (last < cfg_.idCount() && !gathersAll(last))
         last = postDominators_.idom(last);
       ConvergenceRegion region{from, meet, 0, {}, last < cfg_.idCount() ? last : kNoId};
       if (!findLeaving(region, true) || region.leaving.empty()) continue;
-      if (sizes[meet] < kWorthLeaving * region.leaving.size()) continue;
+      if (sizes[meet] < kMinCodePerExit * region.leaving.size()) continue;
       if (!partsAndMeets(region, isDivergent) || mayComeBack(region, planned)) continue;
       found.push_back(std::move(region));
     }
@@ -267,7 +267,7 @@ class Planner {
 
   /// The smallest sound region that ends before `meet` and begins at `from` or at a dominator of it.
   std::optional<ConvergenceRegion> regionFrom(BlockId from, BlockId meet) {
-    const LoopId loop = loopInFrontOf(meet);
+    const LoopId loop = loopBefore(meet);
     GrowingBody body;
     for (BlockId d = from; d != kNoId; d = dominators_.idom(d)) {
       // A header dominates its loop: no dominator of the header is in the loop.
@@ -425,9 +425,9 @@ class Planner {
       return dominators_.preorderIndex(a.from) < dominators_.preorderIndex(b.from);
     });
     bool suffice = assignOwn(ownCount_, first);
-    if (!suffice && areNeeded && regions.size() <= kMostBehindArms && !mayYield(cfg_.function())) {
-      behindArms_ = true;
-      suffice = behindArms_ = assignOwn(ownCount_, first);
+    if (!suffice && areNeeded && regions.size() <= kMaxRegionsAfterArms && !mayYield(cfg_.function())) {
+      afterArms_ = true;
+      suffice = afterArms_ = assignOwn(ownCount_, first);
     }
     if (!suffice && areNeeded) {
       // As few as possible, and at most half of them: analyses cannot rely on regions that share a barrier.
@@ -442,7 +442,7 @@ class Planner {
   }
 
   bool assignOwn(unsigned barrierCount, std::size_t first) {
-    if (!behindArms_)
+    if (!afterArms_)
       return assignOwn(barrierCount, first,
                        [&](const Users& users, std::uint32_t at, const Use& use) { return isFree(users, at, use); });
     regionAt_.assign(cfg_.idCount(), kNoId);
@@ -450,7 +450,7 @@ class Planner {
       regionAt_[plan_.regions[i].meet] = i;
       if (i >= first) plan_.regions[i].barrier = kNoBarrier;
     }
-    const auto areApart = [&](const Use& a, const Use& b) { return isOverBehindArms(a, b) || isOverBehindArms(b, a); };
+    const auto areApart = [&](const Use& a, const Use& b) { return isOverAfterArms(a, b) || isOverAfterArms(b, a); };
     return assignOwn(barrierCount, first, [&](const Users& users, std::uint32_t, const Use& use) {
       return std::ranges::all_of(users, [&](const auto& user) { return areApart(user.second, use); });
     });
@@ -496,7 +496,7 @@ class Planner {
         certain.push_back(&r);
         continue;
       }
-      plan_.missed.push_back({r.meet, true, lastMeeting(certain, r.meet)});
+      plan_.missed.push_back({r.meet, true, lastReconvergence(certain, r.meet)});
       for (unsigned b = ownCount_; b < barrierCount && r.barrier == kNoBarrier; ++b) {
         keepAround(around[b], r.from);
         if (!around[b].empty() && !dominators_.dominates(around[b].back()->meet, r.from)) continue;
@@ -516,7 +516,7 @@ class Planner {
   }
 
   /// The end of the innermost region around a block that all lanes leave at its end.
-  BlockId lastMeeting(const std::vector<const ConvergenceRegion*>& around, BlockId block) const {
+  BlockId lastReconvergence(const std::vector<const ConvergenceRegion*>& around, BlockId block) const {
     for (std::size_t i = around.size(); i-- > 0;) {
       const ConvergenceRegion& r = *around[i];
       if (r.leaving.empty() && r.meet != block && postDominators_.dominates(r.meet, block) &&
@@ -558,11 +558,11 @@ class Planner {
         const BlockId at = work.back();
         work.pop_back();
         for (BlockId next : cfg_.successors(at)) {
-          if (++steps > kMostSteps) return std::nullopt;
-          const bool isMeeting = regionOf[next] != kNoId && isWait(at, next, next);
-          if (isMeeting && regionOf[next] == i) continue;
+          if (++steps > kMaxSteps) return std::nullopt;
+          const bool isReconvergence = regionOf[next] != kNoId && isWait(at, next, next);
+          if (isReconvergence && regionOf[next] == i) continue;
           if (std::find(r.leaving.begin(), r.leaving.end(), std::pair(at, next)) != r.leaving.end()) continue;
-          if (isMeeting) waitsFor[i].push_back(regionOf[next]);
+          if (isReconvergence) waitsFor[i].push_back(regionOf[next]);
           if (seen[next] == i) continue;
           seen[next] = i;
           work.push_back(next);
@@ -663,7 +663,7 @@ class Planner {
 
   /// The same, but lanes may also go together from the end of one region to the other through blocks that do not
   /// dominate it. No divergent branch may reconverge there, unless by a region with a barrier of its own.
-  bool isOverBehindArms(const Use& one, const Use& other) const {
+  bool isOverAfterArms(const Use& one, const Use& other) const {
     BlockId at = one.gathered;
     while (at != kNoId && !dominators_.dominates(at, other.from)) {
       const BlockId meet = postDominators_.idom(at);
@@ -690,8 +690,8 @@ class Planner {
   std::uint32_t stamp_ = 0;
   unsigned ownCount_ = 0;                 ///< barriers that only one arm of a branch uses
   std::vector<Users> users_;              ///< by barrier
-  bool behindArms_ = false;               ///< regions of a barrier need not dominate each other
-  std::vector<std::uint32_t> regionAt_;   ///< by block: the region that ends there; for behindArms_
+  bool afterArms_ = false;                ///< regions of a barrier need not dominate each other
+  std::vector<std::uint32_t> regionAt_;   ///< by block: the region that ends there; for afterArms_
   std::vector<std::vector<bool>> bodies_; ///< by region, computed on request: its body, by block
   std::vector<bool> isNeeded_;            ///< by block: the immediate post-dominator of a divergent branch
   ConvergencePlan plan_;
@@ -714,7 +714,7 @@ BarrierRange usableBarriers(const Function& function) {
   return {0, function.isKernel() ? all : kBarriersOfCallees};
 }
 
-bool mayRunApart(const Function& function) {
+bool mayRunDivergent(const Function& function) {
   return !function.isKernel() || has(function, Op::CALL_FUNCTION);
 }
 
@@ -722,7 +722,7 @@ bool mayYield(const Function& function) {
   return function.everHad(Op::YIELD) || function.everHad(Op::NANOSLEEP);
 }
 
-std::vector<std::vector<BlockId>> blocksBehindYields(const Cfg& cfg, const DomTree& postDominators) {
+std::vector<std::vector<BlockId>> blocksAfterYields(const Cfg& cfg, const DomTree& postDominators) {
   const Function& function = cfg.function();
   if (!mayYield(function)) return {};
   const auto yieldsIn = [&](BlockId id) {

@@ -24,7 +24,7 @@ struct ConvergenceRegion {
 };
 
 /// A block where the arms of divergent branches join, but no barrier makes sure that their lanes reconverge.
-struct MissedMeeting {
+struct UnsyncedReconvergence {
   BlockId meet = kNoId;
   bool outOfBarriers = false; ///< else the control flow is not nested
   BlockId until = kNoId;      ///< the end of the enclosing region, where all lanes reconverge at the latest
@@ -35,7 +35,7 @@ struct MissedMeeting {
 /// loop which other lanes exit.
 struct ConvergencePlan {
   std::vector<ConvergenceRegion> regions;
-  std::vector<MissedMeeting> missed;
+  std::vector<UnsyncedReconvergence> missed;
 };
 
 /// The barriers that a function may use. External callees use the lower ones themselves (observed for
@@ -49,7 +49,7 @@ BarrierRange usableBarriers(const Function& function);
 /// Returns true if the code of this function may execute divergently at any point: if only some lanes
 /// may call it, or if it calls functions whose return is not known to be convergent. ptxas then keeps
 /// no uniform register live across blocks (observed).
-bool mayRunApart(const Function& function);
+bool mayRunDivergent(const Function& function);
 
 /// YIELD and NANOSLEEP: other lanes of the warp may go first.
 constexpr bool letsOthersRun(Op op) {
@@ -61,7 +61,7 @@ bool mayYield(const Function& function);
 /// The blocks that lanes may execute at any time after some of them have yielded (letsOthersRun), up to and including
 /// the first block on all paths from there in which all lanes wait for each other (WARPSYNC.ALL). BSYNC does not wait
 /// for lanes that have yielded (observed on H200). One list for each such end; empty if there is none.
-std::vector<std::vector<BlockId>> blocksBehindYields(const Cfg& cfg, const DomTree& postDominators);
+std::vector<std::vector<BlockId>> blocksAfterYields(const Cfg& cfg, const DomTree& postDominators);
 
 /// Plans, for each join of divergent branch arms, one region that covers all of those branches. A region is
 /// sound if every lane that sets its barrier waits for it (or exits), and no other lane waits for it. `isDivergent`

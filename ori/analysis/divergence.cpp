@@ -18,8 +18,8 @@ namespace {
 
 /// The maximum number of blocks visited for the arms of divergent branches on cycles. Beyond it, all values count as
 /// divergent.
-constexpr std::size_t kMostSteps = 4'000'000;
-constexpr unsigned kMostModelled = 16; ///< operands of instructions that lane_bits.h knows; PHI may have more
+constexpr std::size_t kMaxSteps = 4'000'000;
+constexpr unsigned kMaxModelled = 16; ///< operands of instructions that lane_bits.h knows; PHI may have more
 constexpr std::int32_t kThreadX = 33, kThreadZ = 35;
 
 bool isWarpFile(File file) {
@@ -94,13 +94,13 @@ class Divergence::Solver {
 
   void run() {
     findMultiplyDefined();
-    if (mayRunApart(function_))
+    if (mayRunDivergent(function_))
       for (BlockId id : cfg_.reversePostOrder())
         setApart(id);
     for (BlockId id : cfg_.reversePostOrder())
       for (Instr& instr : *function_.block(id))
         visit(instr);
-    for (const std::vector<BlockId>& blocks : blocksBehindYields(cfg_, postDominators_))
+    for (const std::vector<BlockId>& blocks : blocksAfterYields(cfg_, postDominators_))
       for (BlockId id : blocks)
         runApart(id);
     drain();
@@ -109,7 +109,7 @@ class Divergence::Solver {
       changed = false;
       const ConvergencePlan plan =
           planConvergence(cfg_, dominators_, postDominators_, loops_, usableBarriers(function_).count, r_.branches_);
-      for (const MissedMeeting& missed : plan.missed)
+      for (const UnsyncedReconvergence& missed : plan.missed)
         changed |= missed.until == kNoId ? poison(missed.meet) : poisonUntil(missed.meet, missed.until);
       drain();
     }
@@ -203,8 +203,8 @@ class Divergence::Solver {
 
   /// Whether lane_bits.h models the instruction; marks the bits in which the results differ.
   bool divergeInBits(const Instr& instr) {
-    if (instr.operandCount == 0 || instr.operandCount > kMostModelled) return false;
-    std::array<LaneWord, kMostModelled> sources{};
+    if (instr.operandCount == 0 || instr.operandCount > kMaxModelled) return false;
+    std::array<LaneWord, kMaxModelled> sources{};
     for (unsigned n = 0; n < instr.operandCount; ++n)
       if (!instr.op_(n).isDef) sources[n] = wordOf(instr.op_(n));
     const auto bits = laneBitsOf(function_, instr, std::span(sources).first(instr.operandCount));
@@ -275,7 +275,7 @@ class Divergence::Solver {
   }
 
   void branchApartOnCycle(BlockId b) {
-    if (steps_ > kMostSteps) return giveUp();
+    if (steps_ > kMaxSteps) return giveUp();
 
     const BlockId meet = postDominators_.idom(b);
     const std::vector<BlockId> region = reachable(cfg_.successors(b), meet);
@@ -293,7 +293,7 @@ class Divergence::Solver {
       merging = frontier_.compute(sidesOf(b, meet), [&](BlockId id) { return mark_[id] == stamp_; });
       if (meet < cfg_.idCount()) merging.push_back(meet);
     }
-    if (isCyclic) divergeBehindCycle(b, region);
+    if (isCyclic) divergeAfterCycle(b, region);
     for (BlockId id : region)
       setApart(id);
     for (BlockId id : merging)
@@ -333,7 +333,7 @@ class Divergence::Solver {
 
   /// Lanes execute the cycle through `b` different numbers of times: values defined in the cycle are divergent for uses
   /// after it (temporal divergence).
-  void divergeBehindCycle(BlockId b, const std::vector<BlockId>& region) {
+  void divergeAfterCycle(BlockId b, const std::vector<BlockId>& region) {
     std::vector<BlockId> cycle{b};
     back_[b] = stamp_;
     for (std::size_t i = 0; i < cycle.size(); ++i)
@@ -347,9 +347,9 @@ class Divergence::Solver {
       for (const Instr& instr : *function_.block(id))
         for (const Operand& def : resultSlots(instr)) {
           if (!def.isDef || !def.isVirtual() || differsInAllBits(def.reg)) continue;
-          bool isReadBehind = false;
-          function_.forEachUse(def.reg, [&](Operand& use) { isReadBehind |= back_[use.owner->block->id] != stamp_; });
-          if (isReadBehind) diverge(def.reg);
+          bool isReadAfter = false;
+          function_.forEachUse(def.reg, [&](Operand& use) { isReadAfter |= back_[use.owner->block->id] != stamp_; });
+          if (isReadAfter) diverge(def.reg);
         }
   }
 
@@ -414,7 +414,7 @@ class Divergence::Solver {
     bool changed = false;
     std::vector<BlockId> between = reachable(std::span(&from, 1), until);
     steps_ += between.size();
-    if (steps_ > kMostSteps) return poison(from);
+    if (steps_ > kMaxSteps) return poison(from);
     for (BlockId id : between) {
       changed |= !r_.apart_[id];
       runApart(id);

@@ -19,7 +19,7 @@ namespace orias::ori {
 ///
 /// A block is uniform if all lanes that have not exited execute it together. A block between a divergent branch and
 /// its reconvergence point (the immediate post-dominator, if phase 99 can put a barrier there; see convergence.h)
-/// is not uniform. Nor is a block that lanes may reach after others have yielded (blocksBehindYields). A guarded EXIT
+/// is not uniform. Nor is a block that lanes may reach after others have yielded (blocksAfterYields). A guarded EXIT
 /// does not make a warp diverge, because its lanes do not continue.
 ///
 /// Near-linear: each divergent branch visits the blocks up to its reconvergence point. Beyond a step limit (nests of

@@ -48,7 +48,7 @@ void RegisterPressure::shift(BlockId block, const std::array<int, isa::kFileCoun
       (*counts)[f] += static_cast<unsigned>(more[f]);
 }
 
-std::vector<FileCounts> liveInFrontOf(const Liveness& liveness, const Block& block) {
+std::vector<FileCounts> liveBefore(const Liveness& liveness, const Block& block) {
   std::vector<FileCounts> counts;
   LiveCounter counter(liveness);
   counter.enter(block);

@@ -39,7 +39,7 @@ class RegisterPressure {
 };
 
 /// For each instruction of a block, in order, the number of registers live before it.
-std::vector<FileCounts> liveInFrontOf(const Liveness& liveness, const Block& block);
+std::vector<FileCounts> liveBefore(const Liveness& liveness, const Block& block);
 
 /// Liveness and register pressure that are kept up to date while instructions change. Edges must not change.
 class IncrementalPressure {

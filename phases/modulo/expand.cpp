@@ -139,7 +139,7 @@ class Expander {
 
   Block* newBlock(std::uint8_t depth) {
     Block* block = function_.newBlock(body_.block->name);
-    block->isAside = body_.block->isAside;
+    block->isCold = body_.block->isCold;
     block->loopDepth = depth;
     return block;
   }

@@ -19,7 +19,7 @@ using ori::VRegId;
 namespace {
 
 /// Longer bodies are skipped: the scheduler's effort grows with the square.
-constexpr std::size_t kMostInstructions = 512;
+constexpr std::size_t kMaxInstructions = 512;
 constexpr unsigned kLateRead = 8; ///< cycles; a guess, as in the dependence graph of regions
 
 std::uint32_t maskOf(unsigned sub, unsigned width) {
@@ -82,7 +82,7 @@ class Finder {
   }
 
   const char* checkInstructions() const {
-    if (body_.instrs.size() > kMostInstructions) return "not pipelined: the loop is too long";
+    if (body_.instrs.size() > kMaxInstructions) return "not pipelined: the loop is too long";
     for (const Instr* instr : body_.instrs) {
       if (instr == body_.block->last) continue;
       const isa::InstrDesc& row = isa::desc(instr->op);
@@ -379,7 +379,7 @@ class Finder {
       steps_.push_back(stepOf(v));
     for (const PlacedAccess& a : accesses)
       for (const PlacedAccess& b : accesses)
-        for (int distance = a.node < b.node ? 0 : 1; distance <= static_cast<int>(kMostStages); ++distance) {
+        for (int distance = a.node < b.node ? 0 : 1; distance <= static_cast<int>(kMaxStages); ++distance) {
           std::int64_t shift = 0;
           const bool areRelated = haveRelatedBases(a, b, distance, shift);
           MemoryAccess moved = b.access;

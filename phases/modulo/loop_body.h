@@ -11,7 +11,7 @@
 namespace orias::phases::modulo {
 
 /// The most stages that a schedule may have. Memory accesses are compared over this many iterations.
-inline constexpr unsigned kMostStages = 8;
+inline constexpr unsigned kMaxStages = 8;
 
 /// A value written in one iteration and read in the same or the next one. Each gets separate registers when iterations
 /// overlap, except for values in place.

@@ -12,7 +12,7 @@ namespace orias::phases::modulo {
 namespace {
 
 /// The most cycles that a node is delayed beyond its earliest time because no slot is free.
-constexpr int kMostOffset = 128;
+constexpr int kMaxOffset = 128;
 
 using Set = std::vector<bool>;
 
@@ -74,7 +74,7 @@ class Orderer {
   }
 
   /// The predecessors, or successors, of ordered nodes that belong to the set and are not ordered.
-  Set neighbours(const Set& set, bool areSuccessors) const {
+  Set neighbors(const Set& set, bool areSuccessors) const {
     Set found(graph_.size(), false);
     for (const Edge& e : graph_.edges()) {
       if (e.distance != 0) continue;
@@ -88,10 +88,10 @@ class Orderer {
 
   void place(const Set& set) {
     while (true) {
-      Set ready = neighbours(set, false);
+      Set ready = neighbors(set, false);
       bool goesUp = true;
       if (isEmpty(ready)) {
-        ready = neighbours(set, true);
+        ready = neighbors(set, true);
         goesUp = false;
       }
       if (isEmpty(ready)) {
@@ -105,7 +105,7 @@ class Orderer {
       }
       for (; !isEmpty(ready); goesUp = !goesUp) {
         sweep(ready, set, goesUp);
-        ready = neighbours(set, goesUp);
+        ready = neighbors(set, goesUp);
       }
     }
   }
@@ -241,7 +241,7 @@ std::optional<Schedule> scheduleAt(const LoopGraph& graph, std::span<const std::
   const Times times = timesOf(graph, ii);
   // The branch's operands are placed at the start of the iteration. Where that leaves no slot for others, all of them
   // begin later.
-  for (int offset = 0; offset < std::min(2 * static_cast<int>(ii), kMostOffset); offset = 2 * offset + 1) {
+  for (int offset = 0; offset < std::min(2 * static_cast<int>(ii), kMaxOffset); offset = 2 * offset + 1) {
     const std::optional<std::vector<int>> at = placeAll(graph, times, order, ii, last, offset);
     const int first = at ? *std::ranges::min_element(*at) : 0;
     if (!at || (first < 0 && last)) continue;

@@ -271,7 +271,7 @@ bool propagateCopies(Rewriter& rw, Instr& instr) {
 
 /// Replaces LDC of one word at a fixed address if all its uses can have the constant as operand.
 bool propagateConstantLoad(Rewriter& rw, Instr& instr) {
-  constexpr unsigned kMostUses = 8;
+  constexpr unsigned kMaxUses = 8;
   const std::optional<Operand> place = loadedConstant(instr);
   if (!place || instr.isGuarded()) return false;
   const Operand result = instr.op_(0).value();
@@ -288,7 +288,7 @@ bool propagateConstantLoad(Rewriter& rw, Instr& instr) {
     }
     Instr& user = *o->owner;
     const std::optional<Operand> value = constantFor(*o);
-    if (!value || uses.size() == kMostUses || o < user.operands) return false;
+    if (!value || uses.size() == kMaxUses || o < user.operands) return false;
     const auto slot = static_cast<unsigned>(o - user.operands);
     const isa::InstrDesc& row = isa::desc(user.op);
     if (row.pipe != isa::Pipe::Alu && row.pipe != isa::Pipe::Fma) return false;

@@ -123,7 +123,7 @@ class Counters {
     function_.forEachUse(self.reg, [&](ori::Operand& use) { haveRoom &= isStepOf(*use.owner, phi) || hasRoom(use); });
     if (!haveRoom) return refuse(phi, "a use cannot hold the constant");
     context_.remarks.did(&phi, "merged induction variables that differ by a constant");
-    ori::Builder b = builderBehindPhis(function_, *phi.block);
+    ori::Builder b = builderAfterPhis(function_, *phi.block);
     b.setSource(phi.source);
     function_.erase(&phi);
     const auto more = Operand::immediate(static_cast<std::int32_t>(*number));
@@ -172,7 +172,7 @@ class Counters {
 
 } // namespace
 
-bool joinCounters(ori::Function& function, PhaseContext& context) {
+bool mergeInductionVariables(ori::Function& function, PhaseContext& context) {
   return Counters(function, context).run();
 }
 

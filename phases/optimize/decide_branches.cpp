@@ -40,9 +40,9 @@ class Predicates {
 
   /// The value of a predicate (with its inversion), if known; follows copies.
   std::optional<bool> truthOf(Operand o) const {
-    constexpr unsigned kMostCopies = 8;
+    constexpr unsigned kMaxCopies = 8;
     bool isInverted = false;
-    for (unsigned steps = 0; steps < kMostCopies; ++steps) {
+    for (unsigned steps = 0; steps < kMaxCopies; ++steps) {
       if (!o.isReg(File::P)) return std::nullopt;
       isInverted ^= o.inverted();
       if (o.isZeroReg()) return !isInverted;
@@ -79,8 +79,8 @@ class BranchConditions {
       const BlockId taken = target(*branch), other = block->fallthrough;
       const Operand guard = branch->guard().value();
       if (taken == other) continue;
-      changed |= replaceBehind(cfg, tree, *block, taken, guard.reg, !guard.inverted());
-      changed |= replaceBehind(cfg, tree, *block, other, guard.reg, guard.inverted());
+      changed |= replaceAfter(cfg, tree, *block, taken, guard.reg, !guard.inverted());
+      changed |= replaceAfter(cfg, tree, *block, other, guard.reg, guard.inverted());
     }
     return changed;
   }
@@ -99,8 +99,8 @@ class BranchConditions {
   }
 
   /// If the edge is the only way to `to`, the predicate is known in all blocks that `to` dominates.
-  bool replaceBehind(const ori::Cfg& cfg, const ori::DomTree& tree, const Block& from, BlockId to,
-                     ori::VRegId predicate, bool truth) {
+  bool replaceAfter(const ori::Cfg& cfg, const ori::DomTree& tree, const Block& from, BlockId to, ori::VRegId predicate,
+                    bool truth) {
     if (to == cfg.entry() || cfg.predecessors(to).size() != 1 || cfg.predecessors(to).front() != from.id) return false;
     std::vector<ori::Operand*> uses;
     function_.forEachUse(predicate, [&](ori::Operand& use) {

@@ -125,7 +125,7 @@ std::optional<LinearForm> LinearForms::show(const Instr& instr) {
     isKnown &= form.has_value();
     if (isKnown) sum.add(*form, factor);
   });
-  if (!isSum || !isKnown || sum.terms.size() > kMostTerms) return std::nullopt;
+  if (!isSum || !isKnown || sum.terms.size() > kMaxTerms) return std::nullopt;
   const Operand result = instr.op_(0).value();
   if (!result.isReg(File::R) || !result.isVirtual() || !rewriter_.isSingle(result.reg)) return std::nullopt;
   forms_[place(result)] = sum;

@@ -36,7 +36,7 @@ std::string keyOfValue(const isa::Operand& value);
 class LinearForms {
  public:
   /// Longer sums are opaque values to their uses.
-  static constexpr std::size_t kMostTerms = 6;
+  static constexpr std::size_t kMaxTerms = 6;
 
   explicit LinearForms(const Rewriter& rewriter) : rewriter_(rewriter) {}
 

@@ -6,7 +6,7 @@
 namespace orias::phases {
 
 /// The first instruction of a block that is not a phi; null if there is none.
-inline ori::Instr* behindPhis(const ori::Block& block) {
+inline ori::Instr* afterPhis(const ori::Block& block) {
   ori::Instr* at = block.first;
   while (at && at->op == isa::Op::PHI)
     at = at->next;
@@ -14,16 +14,16 @@ inline ori::Instr* behindPhis(const ori::Block& block) {
 }
 
 /// Inserts a detached instruction right after the phis of a block.
-inline void insertBehindPhis(ori::Function& function, ori::Block& block, ori::Instr* instr) {
-  if (ori::Instr* first = behindPhis(block))
+inline void insertAfterPhis(ori::Function& function, ori::Block& block, ori::Instr* instr) {
+  if (ori::Instr* first = afterPhis(block))
     function.insertBefore(first, instr);
   else
     function.append(&block, instr);
 }
 
 /// Emits right after the phis of a block.
-inline ori::Builder builderBehindPhis(ori::Function& function, ori::Block& block) {
-  ori::Instr* first = behindPhis(block);
+inline ori::Builder builderAfterPhis(ori::Function& function, ori::Block& block) {
+  ori::Instr* first = afterPhis(block);
   return first ? ori::Builder::before(function, first) : ori::Builder(function, &block);
 }
 
@@ -36,7 +36,7 @@ inline ori::BlockId placeOf(const ori::Operand& use) {
 
 /// Replaces a phi with a copy (of a register or a constant) after the phis of its block.
 inline void becomeCopy(ori::Function& function, ori::Instr& phi, const isa::Operand& value) {
-  ori::Builder b = builderBehindPhis(function, *phi.block);
+  ori::Builder b = builderAfterPhis(function, *phi.block);
   b.setSource(phi.source);
   const isa::Operand result = phi.op_(0).value();
   function.erase(&phi);

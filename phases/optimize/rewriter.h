@@ -142,7 +142,7 @@ bool foldFrameAddress(Rewriter&, ori::Instr&);      ///< addresses.cpp
 bool foldUniformBase(Rewriter&, ori::Instr&);       ///< addresses.cpp
 bool foldSharedOffset(Rewriter&, ori::Instr&);      ///< addresses.cpp
 bool foldTensorOffset(Rewriter&, ori::Instr&);      ///< addresses.cpp
-bool separateNumber(Rewriter&, ori::Instr&);        ///< separate_numbers.cpp
+bool splitConstOffset(Rewriter&, ori::Instr&);      ///< separate_numbers.cpp
 bool separateShortNumber(Rewriter&, ori::Instr&);   ///< separate_numbers.cpp
 bool separateProduct(Rewriter&, ori::Instr&);       ///< separate_numbers.cpp
 bool foldConstantIndex(Rewriter&, ori::Instr&);     ///< addresses.cpp

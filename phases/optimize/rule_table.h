@@ -23,11 +23,11 @@ struct RuleOpcodes {
   std::initializer_list<isa::Op> ops;
 };
 
-/// An ordered list of rules, and for each opcode the set of rules that handle it. With `asksAlways` all rules see all
-/// instructions, for tests.
+/// An ordered list of rules, and for each opcode the set of rules that handle it. With `alwaysRequests` all rules see
+/// all instructions, for tests.
 class RuleTable {
  public:
-  constexpr RuleTable(std::initializer_list<Rewriter::Rule> rules, bool asksAlways = false) {
+  constexpr RuleTable(std::initializer_list<Rewriter::Rule> rules, bool alwaysRequests = false) {
     using isa::Op;
     const RuleOpcodes known[]{
         {simplifyPhi, {Op::PHI}},
@@ -59,7 +59,7 @@ class RuleTable {
           Op::DADD, Op::DMUL, Op::DFMA, Op::DSETP, Op::SEL}},
         {foldConstantIndex, {Op::LDC}},
         {foldSaturation, {Op::FADD}},
-        {separateNumber, {Op::IADD64, Op::IMAD_WIDE}},
+        {splitConstOffset, {Op::IADD64, Op::IMAD_WIDE}},
         {separateShortNumber, {Op::IADD3, Op::LEA}},
         {separateProduct, {Op::IMAD_WIDE}},
         {pairProducts, {Op::IMAD_HI}},
@@ -71,7 +71,7 @@ class RuleTable {
       rules_[count_++] = rule;
       bool isKnown = false;
       for (const RuleOpcodes& r : known) {
-        if (r.rule != rule || asksAlways) continue;
+        if (r.rule != rule || alwaysRequests) continue;
         isKnown = true;
         for (const Op op : r.ops)
           byOp_[static_cast<std::size_t>(op)] |= bit;
@@ -80,7 +80,7 @@ class RuleTable {
         for (std::uint64_t& set : byOp_)
           set |= bit;
       for (const RuleNeed& need : kRuleNeeds)
-        if (need.rule == rule && !asksAlways) needs_[need.sources] |= bit;
+        if (need.rule == rule && !alwaysRequests) needs_[need.sources] |= bit;
     }
   }
 

@@ -17,7 +17,7 @@ using ori::Instr;
 namespace {
 
 /// How many sums in sequence are followed on the way to an address.
-constexpr unsigned kMostSums = 4;
+constexpr unsigned kMaxSums = 4;
 constexpr std::int64_t kFar = 1 << 24;
 
 bool isPlain(const Operand& o) {
@@ -45,7 +45,7 @@ bool isAddressOnly(const ori::Function& function, const Operand& sum, std::int64
     const isa::InstrDesc& row = isa::desc(reader.op);
     const bool isWide = reader.op == Op::IADD64 || (reader.op == Op::IMAD_WIDE && slot == 4);
     if (isWide || isTermOfWords(reader, slot)) {
-      is = depth < kMostSums && isAddressOnly(function, reader.op_(0).value(), more, depth + 1);
+      is = depth < kMaxSums && isAddressOnly(function, reader.op_(0).value(), more, depth + 1);
       return;
     }
     const bool isOfCopy = slot == row.slotIndex("Rs");
@@ -128,7 +128,7 @@ std::vector<Operand> operandsOf(const Instr& instr) {
 } // namespace
 
 /// (x + constant) + y becomes (x + y) + constant, modulo 2^64.
-bool separateNumber(Rewriter& rw, Instr& instr) {
+bool splitConstOffset(Rewriter& rw, Instr& instr) {
   const bool isProduct = instr.op == Op::IMAD_WIDE;
   if ((instr.op != Op::IADD64 && !isProduct) || instr.isGuarded()) return false;
   if (isProduct && !isUnused(instr.op_(1).value())) return false;

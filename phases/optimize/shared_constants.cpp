@@ -21,7 +21,7 @@ using ori::Instr;
 namespace {
 
 /// The most uniform registers for constants; the others are for addresses and counters.
-constexpr unsigned kMostUniform = 40;
+constexpr unsigned kMaxUniform = 40;
 
 /// A constant, or a word at a fixed address of constant memory.
 struct Word {
@@ -177,7 +177,7 @@ class Sharing {
   const ori::Cfg& cfg_;
   const ori::DomTree& tree_;
   bool isMeasured_ = false;
-  unsigned left_ = 0, uniformLeft_ = kMostUniform;
+  unsigned left_ = 0, uniformLeft_ = kMaxUniform;
   std::map<Key, std::vector<Known>> known_;
 };
 

@@ -18,10 +18,10 @@ using ori::Instr;
 namespace {
 
 /// The most predicates that may be live because of sharing: conditions need the others.
-constexpr unsigned kMostPredicates = 4;
+constexpr unsigned kMaxPredicates = 4;
 /// Limits for the blocks and instructions that are examined exactly. Beyond them, less is shared.
-constexpr std::size_t kMostSteps = 200'000;
-constexpr std::size_t kMostCrossed = 512;
+constexpr std::size_t kMaxSteps = 200'000;
+constexpr std::size_t kMaxCrossed = 512;
 
 constexpr unsigned kR = static_cast<unsigned>(File::R), kP = static_cast<unsigned>(File::P);
 
@@ -44,7 +44,7 @@ SharedPressure::SharedPressure(ori::Function& function, const ori::Cfg& cfg, Pha
   measure();
   limit_.fill(~0u);
   if (isAware_) limit_[kR] = registersUpToCliff(function_, maximum_[kR], context);
-  const auto predicates = static_cast<std::int64_t>(kMostPredicates) + context.knobs.get(Knob::PredTargetAdjust);
+  const auto predicates = static_cast<std::int64_t>(kMaxPredicates) + context.knobs.get(Knob::PredTargetAdjust);
   limit_[kP] = isPredicateAware_ ? static_cast<unsigned>(std::clamp<std::int64_t>(predicates, 0, 7)) : 0;
 }
 
@@ -101,7 +101,7 @@ bool SharedPressure::take(const Instr& earlier, const Instr& later) {
     if (!takeAcross(earlier, later)) return false;
   } else {
     // Sharing between two instructions of one block extends live ranges only a little.
-    if (steps_ < kMostSteps) rescan(later.block->id);
+    if (steps_ < kMaxSteps) rescan(later.block->id);
     for (const unsigned f : {kR, kP})
       byBlock_[later.block->id][f] += more[f];
   }
@@ -121,7 +121,7 @@ bool SharedPressure::addCrossed(CompId comp, const Instr& earlier, const Instr& 
   };
   add(later.block->id);
   for (std::size_t i = begin; i < crossed_.size(); ++i) {
-    if (crossed_.size() - begin > kMostCrossed || ++steps_ > kMostSteps) return false;
+    if (crossed_.size() - begin > kMaxCrossed || ++steps_ > kMaxSteps) return false;
     const BlockId id = crossed_[i].first;
     if (id == earlier.block->id || liveness_->isLiveIn(id, comp)) continue;
     for (const BlockId from : cfg_.predecessors(id))

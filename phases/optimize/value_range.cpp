@@ -24,17 +24,17 @@ constexpr unsigned kDepth = 4; ///< how many definitions in sequence are followe
 constexpr std::int32_t kLaneId = 0, kThreadX = 33, kBlockX = 37;
 // The limits of a launch on all chips (CUDA C++ Programming Guide, technical specifications per compute capability; PTX
 // ISA, %ntid and %nctaid): threads of a block, in total and along x, y and z, and blocks of a grid.
-constexpr std::uint32_t kMostThreads = 1024;
-constexpr std::uint32_t kMostThreadsAlong[]{1024, 1024, 64};
-constexpr std::uint32_t kMostBlocksAlong[]{0x7fffffff, 0xffff, 0xffff};
+constexpr std::uint32_t kMaxThreads = 1024;
+constexpr std::uint32_t kMaxThreadsAlong[]{1024, 1024, 64};
+constexpr std::uint32_t kMaxBlocksAlong[]{0x7fffffff, 0xffff, 0xffff};
 
 /// How many threads a block can have along an axis: `.maxntid` bounds the product of the three, not each.
 std::uint32_t mostThreads(const ori::LaunchBounds& bounds, unsigned axis) {
   if (bounds.reqntid[axis] != 0) return bounds.reqntid[axis];
-  std::uint64_t most = kMostThreads;
+  std::uint64_t most = kMaxThreads;
   if (const std::uint32_t* size = bounds.maxntid; size[0] != 0)
     most = std::min(most, std::uint64_t{size[0]} * std::max(size[1], 1u) * std::max(size[2], 1u));
-  return std::min(static_cast<std::uint32_t>(most), kMostThreadsAlong[axis]);
+  return std::min(static_cast<std::uint32_t>(most), kMaxThreadsAlong[axis]);
 }
 
 Range rangeOf(const Rewriter& rw, const Operand& operand, unsigned depth);
@@ -106,7 +106,7 @@ Range rangeOfSpecial(const ori::Function& function, std::int32_t number) {
   if (number == kLaneId) return {0, 31};
   if (number >= kThreadX && number < kThreadX + 3)
     return {0, mostThreads(function.bounds, static_cast<unsigned>(number - kThreadX)) - 1};
-  if (number >= kBlockX && number < kBlockX + 3) return {0, kMostBlocksAlong[number - kBlockX] - 1};
+  if (number >= kBlockX && number < kBlockX + 3) return {0, kMaxBlocksAlong[number - kBlockX] - 1};
   return {};
 }
 
@@ -115,7 +115,7 @@ Range rangeOfConstant(const ori::Function& function, unsigned bank, std::int32_t
   const isa::Target& target = function.module().target();
   for (unsigned axis = 0; axis < 3; ++axis) {
     if (offset == static_cast<std::int32_t>(target.ntidOffset(axis))) return {1, mostThreads(function.bounds, axis)};
-    if (offset == static_cast<std::int32_t>(target.nctaidOffset(axis))) return {1, kMostBlocksAlong[axis]};
+    if (offset == static_cast<std::int32_t>(target.nctaidOffset(axis))) return {1, kMaxBlocksAlong[axis]};
   }
   return {};
 }

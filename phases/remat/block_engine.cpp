@@ -21,11 +21,11 @@ namespace {
 /// Bits of knob NvRematBlock.
 constexpr unsigned kChains = 2, kSecondChance = 4, kWideFirst = 8;
 /// The most points of one block in one iteration.
-constexpr unsigned kMostPoints = 16;
+constexpr unsigned kMaxPoints = 16;
 /// Compile-time bounds. A plan examines the instructions of a block and operands, on each path that leads to them. The
 /// first bound is for all such work in a function.
-constexpr std::uint64_t kMostWork = 10'000'000, kWorkOfPlan = 500;
-constexpr std::uint64_t kMostWorkForWarps = kMostWork / 25; // spills cost more than additional warps gain
+constexpr std::uint64_t kMaxWork = 10'000'000, kWorkOfPlan = 500;
+constexpr std::uint64_t kMaxWorkForWarps = kMaxWork / 25; // spills cost more than additional warps gain
 
 Rematerializer::Costs costsOf(const Knobs& knobs) {
   Rematerializer::Costs costs;
@@ -58,8 +58,8 @@ template <typename... Args> void BlockEngine::dump(fmt::format_string<Args...> l
 }
 
 double BlockEngine::weightOf(const ori::Block& block) const {
-  constexpr double kRounds = 8, kAside = 0.01;
-  return block.isAside ? kAside : std::pow(kRounds, std::min<std::uint32_t>(loops_.depth(block.id), 6));
+  constexpr double kRounds = 8, kCold = 0.01;
+  return block.isCold ? kCold : std::pow(kRounds, std::min<std::uint32_t>(loops_.depth(block.id), 6));
 }
 
 std::vector<RematTarget> BlockEngine::targets() const {
@@ -165,7 +165,7 @@ bool BlockEngine::isWorthIt() const {
 bool BlockEngine::iterate() {
   bool changed = false;
   for (const BlockId id : cfg_.reversePostOrder())
-    for (unsigned i = 0; i < kMostPoints && excessIn(id) > 0 && !isHopeless_; ++i) {
+    for (unsigned i = 0; i < kMaxPoints && excessIn(id) > 0 && !isHopeless_; ++i) {
       if (!pullInto(id)) break;
       changed = true;
     }
@@ -187,14 +187,14 @@ PressurePoint BlockEngine::pointOf(BlockId id, std::vector<VRegId>& live) const 
   const bool isAtEnd = followsDocument(context_) && !context_.knobs.enabled(Knob::NvRematCheckInternalLive);
   if (!isAtEnd) {
     const unsigned most = pressure_.pressure().inBlock(id)[kR];
-    std::vector<CompId> behind;
+    std::vector<CompId> after;
     while (cursor.next() && cursor.maximum()[kR] < most) {
-      behind = cursor.live();
+      after = cursor.live();
       point.instr = cursor.next();
       cursor.step();
     }
     if (point.instr) {
-      for (const CompId comp : behind)
+      for (const CompId comp : after)
         if (cursor.isLive(comp)) take(comp);
       std::erase_if(live, [&](VRegId reg) {
         return std::any_of(point.instr->refs().begin(), point.instr->refs().end(),
@@ -221,7 +221,7 @@ PullInRules BlockEngine::rulesFor(BlockId id) const {
 BlockEngine::Candidates BlockEngine::classify(const PressurePoint& point, const std::vector<VRegId>& live,
                                               const PullInRules& rules) {
   PullInPlanner planner(function_, cfg_, dominators_, loops_, pressure_.liveness(), remat_, rules);
-  const std::uint64_t mostWork = target_.reason == RematTarget::Reason::Occupancy ? kMostWorkForWarps : kMostWork;
+  const std::uint64_t mostWork = target_.reason == RematTarget::Reason::Occupancy ? kMaxWorkForWarps : kMaxWork;
   std::uint64_t workOfPlan = kWorkOfPlan;
   for (const Instr* at = function_.block(point.block)->first; at; at = at->next)
     ++workOfPlan;

@@ -84,7 +84,7 @@ unsigned reloadAfterColdCalls(ori::Function& function, PhaseContext& context) {
   Rematerializer remat(function, function.analyses().dominators(), {});
   unsigned count = 0;
   for (ori::Block* block : function.layout())
-    if (block->isAside) count += ColdBlock(function, remat, liveness, *block).run();
+    if (block->isCold) count += ColdBlock(function, remat, liveness, *block).run();
   if (count != 0)
     context.remarks.did(nullptr, fmt::format("reloaded {} constants after calls in cold blocks", count), count);
   return count;

@@ -30,7 +30,7 @@ namespace {
 constexpr std::int64_t kNothingAdded = 1, kNothingLost = 2, kWithSign = 3, kAlways = 5;
 /// An instruction in the loop counts as this many outside of it.
 constexpr int kLoopWeight = 4;
-constexpr std::int64_t kCleanUpRounds = 4;
+constexpr std::int64_t kMaxCleanUps = 4;
 
 /// A long value that its low word determines.
 struct Narrow {
@@ -76,7 +76,7 @@ class Demoter {
     foldPhisOfNumbers();
     static constexpr RuleTable kRules{simplifyPhi,    propagateCopies,    foldConstants,
                                       foldComparison, foldLongComparison, simplifyAlgebra};
-    Rewriter(function_).run(kRules, kCleanUpRounds);
+    Rewriter(function_).run(kRules, kMaxCleanUps);
     for (const Demotion& d : chosen)
       for (const Narrow& narrow : d.values)
         shrink(narrow.value.low.reg, &narrow == &d.values[0] ? "newBaseIV" : "demoteIV");
@@ -314,7 +314,7 @@ class Demoter {
     const Operand low = narrow.value.low;
     Instr* def = rewriter_.definition(low).instr;
     ori::Block* block = function_.block(at);
-    Instr* where = def->block == block && def->op != Op::PHI ? def->next : behindPhis(*block);
+    Instr* where = def->block == block && def->op != Op::PHI ? def->next : afterPhis(*block);
     ori::Builder b = where ? ori::Builder::before(function_, where) : ori::Builder(function_, block);
     b.setSource(def->source);
     const Operand sign = b.newR();

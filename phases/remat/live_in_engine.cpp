@@ -27,9 +27,9 @@ constexpr auto kR = static_cast<std::size_t>(File::R);
 constexpr const char* kOutOfReach = "rematerialization cannot reach the target";
 constexpr unsigned kIterations = 5;
 /// The most values that are tried in one function, since each attempt recounts the pressure.
-constexpr std::size_t kMostTries = 400;
+constexpr std::size_t kMaxTries = 400;
 /// The longest chain that is rematerialized for one value.
-constexpr std::size_t kMostLinks = 8;
+constexpr std::size_t kMaxLinks = 8;
 /// Upper bound of the cost in deep loops.
 constexpr std::int64_t kHighestCost = 1'000'000'000;
 
@@ -215,7 +215,7 @@ bool LiveInEngine::iterate() {
   for (const bool intoAll : {true, false}) {
     std::int64_t total = 0;
     for (const Candidate& candidate : candidates(liveIntoFull(intoAll))) {
-      if (excess() == 0 || tried_.size() >= kMostTries) break;
+      if (excess() == 0 || tried_.size() >= kMaxTries) break;
       tried_.insert(candidate.value);
       if (!tryPullIn(candidate)) continue;
       total += candidate.cost;
@@ -388,7 +388,7 @@ VRegId LiveInEngine::cloneAt(VRegId value, const Site& site, const char* prefix,
                                 Operand::immediate(static_cast<std::int32_t>(factored->second.more)), Operand::rz()}));
     return copy;
   }
-  if (mode_ != Mode::LiveOut && context_.knobs.get(Knob::DoRemat) > kLiveOperands && depth < kMostLinks)
+  if (mode_ != Mode::LiveOut && context_.knobs.get(Knob::DoRemat) > kLiveOperands && depth < kMaxLinks)
     for (const VRegId operand : remat_.operands(value)) {
       const std::vector<Instr*> defs = remat_.definitions(operand);
       const bool isHere = !defs.empty() && defs.front()->block->id == site.block;

@@ -3,8 +3,8 @@
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
-#include "phases/loop_counters.h"
-#include "phases/loop_entry.h"
+#include "phases/induction_variables.h"
+#include "phases/loop_preheader.h"
 #include "phases/optimize/known_bits.h"
 
 #include <algorithm>
@@ -530,7 +530,7 @@ std::optional<LongRange> LongRanges::computeDistance(const LongCounter& counter,
 }
 
 void LongRanges::findCounters(LoopId loop) {
-  const BlockId from = onlyEntry(loops_, cfg_, loop);
+  const BlockId from = uniqueEntering(loops_, cfg_, loop);
   if (from == ori::kNoId || loops_.loop(loop).latches.size() != 1) return;
   const BlockId latch = loops_.loop(loop).latches[0];
   std::vector<LongCounter> found;
@@ -568,8 +568,8 @@ void LongRanges::findCounters(LoopId loop) {
 }
 
 void LongRanges::boundCounters(LoopId loop, std::vector<LongCounter>& counters) const {
-  const BlockId from = onlyEntry(loops_, cfg_, loop);
-  std::optional<std::int64_t> rounds = shortRounds(loop); // the most backedges that a lane takes
+  const BlockId from = uniqueEntering(loops_, cfg_, loop);
+  std::optional<std::int64_t> rounds = shortTrips(loop); // the most backedges that a lane takes
   std::vector<std::pair<std::optional<LongRange>, std::optional<LongRange>>> firstAndStep;
   for (LongCounter& c : counters) {
     const auto first = rangeOf(c.first, from, 0), step = distance(c, c.next, 0);
@@ -683,8 +683,8 @@ std::optional<LongRange> LongRanges::boundByTests(const LongCounter& c, const Lo
 }
 
 /// The most backedges that a lane takes, according to tests of 32-bit counters between constants.
-std::optional<std::int64_t> LongRanges::shortRounds(LoopId loop) const {
-  const BlockId from = onlyEntry(loops_, cfg_, loop);
+std::optional<std::int64_t> LongRanges::shortTrips(LoopId loop) const {
+  const BlockId from = uniqueEntering(loops_, cfg_, loop);
   if (!definitions_) definitions_.emplace(rewriter_.function());
   const Definitions& definitions = *definitions_;
   std::optional<std::int64_t> rounds;

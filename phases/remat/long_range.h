@@ -6,7 +6,7 @@
 
 #include "ori/analysis/dominators.h"
 #include "ori/analysis/loops.h"
-#include "phases/loop_counters.h"
+#include "phases/induction_variables.h"
 #include "phases/optimize/rewriter.h"
 
 #include <cstdint>
@@ -86,7 +86,7 @@ class LongRanges {
   void boundCounters(ori::LoopId loop, std::vector<LongCounter>& counters) const;
   std::optional<LongRange> boundByTests(const LongCounter& counter, const LongRange& first,
                                         const LongRange& step) const;
-  std::optional<std::int64_t> shortRounds(ori::LoopId loop) const;
+  std::optional<std::int64_t> shortTrips(ori::LoopId loop) const;
 
   std::optional<LongRange> rangeOf(const Long& value, ori::BlockId at, unsigned depth) const;
   std::optional<LongRange> computed(const Long& value, unsigned depth) const;

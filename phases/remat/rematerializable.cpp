@@ -47,7 +47,7 @@ bool hasKnownPlace(const Instr& instr) {
 
 Rematerializer::Rematerializer(ori::Function& function, const ori::DomTree& dominators, Costs costs)
     : function_(function), dominators_(dominators), costs_(costs),
-      keepsUniform_(ori::mayRunApart(function) || hasFixedUniformLives(function)) {}
+      keepsUniform_(ori::mayRunDivergent(function) || hasFixedUniformLives(function)) {}
 
 bool Rematerializer::isStable(VRegId reg) const {
   const unsigned width = function_.vreg(reg).width;
@@ -193,7 +193,7 @@ VRegId Rematerializer::clone(VRegId value, Instr* where, std::string_view prefix
   for (std::size_t i = 0; i < defs.size(); ++i) {
     const Instr& def = *defs[i];
     // A carry is needed by the next part; other results are discarded.
-    const auto isReadBehind = [&](VRegId reg) {
+    const auto isReadAfter = [&](VRegId reg) {
       return std::any_of(defs.begin() + static_cast<std::ptrdiff_t>(i) + 1, defs.end(), [&](const Instr* later) {
         return std::any_of(later->ops().begin(), later->ops().end(),
                            [&](const ori::Operand& o) { return !o.isDef && o.isVirtual() && o.reg == reg; });
@@ -202,7 +202,7 @@ VRegId Rematerializer::clone(VRegId value, Instr* where, std::string_view prefix
     std::vector<isa::Operand> operands;
     for (const ori::Operand& o : def.ops()) {
       isa::Operand operand = o.value();
-      if (o.isVirtual() && o.isDef && !renamed.count(o.reg) && (o.file == File::R || isReadBehind(o.reg))) {
+      if (o.isVirtual() && o.isDef && !renamed.count(o.reg) && (o.file == File::R || isReadAfter(o.reg))) {
         const ori::VReg other = function_.vreg(o.reg);
         renamed[o.reg] = function_.newVReg(other.file, other.width);
       }

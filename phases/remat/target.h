@@ -2,7 +2,7 @@
 
 #include "ori/analysis/cfg.h"
 #include "ori/analysis/register_pressure.h"
-#include "ori/register_requests.h"
+#include "ori/setmaxnreg.h"
 #include "phases/occupancy.h"
 #include "phases/phase.h"
 
@@ -59,7 +59,7 @@ class RematTargets {
 
   const PhaseContext& context_;
   OccupancyClasses classes_;
-  std::optional<ori::RegisterCounts> counts_; ///< of functions with `setmaxnreg`
+  std::optional<ori::WarpRegisterCounts> counts_; ///< of functions with `setmaxnreg`
   unsigned limit_ = 0;
 };
 

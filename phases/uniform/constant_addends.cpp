@@ -187,7 +187,7 @@ class ConstantNamer {
     if (!from.last || from.last->op != Op::EXIT || !from.last->isGuarded()) return;
     if (load.instr->op == Op::LDC && load.result.width != 1) return; // two instructions without the latency of LDC
     std::vector<std::pair<Instr*, InstrDraft>> drafts;
-    std::vector<Instr*> behind;
+    std::vector<Instr*> after;
     BlockId to = ori::kNoId;
     bool canAll = true;
     function_.forEachUse(load.result.reg, [&](const ori::Operand& use) {
@@ -195,7 +195,7 @@ class ConstantNamer {
       if (at != &from) {
         canAll = canAll && dominators_.strictlyDominates(from.id, at->id);
         if (!canAll) return;
-        behind.push_back(use.owner);
+        after.push_back(use.owner);
         to = to == ori::kNoId ? at->id : dominators_.commonDominator(to, at->id);
         return;
       }
@@ -204,7 +204,7 @@ class ConstantNamer {
                std::none_of(drafts.begin(), drafts.end(), [&](const auto& d) { return d.first == use.owner; });
       if (canAll) drafts.emplace_back(use.owner, *draft);
     });
-    if (!canAll || behind.empty()) return;
+    if (!canAll || after.empty()) return;
     const bool isForWarp = load.result.isReg(File::UR);
     while (to != from.id &&
            (function_.block(to)->loopDepth > from.loopDepth || (isForWarp && !divergence_.isUniformBlock(to))))
@@ -213,7 +213,7 @@ class ConstantNamer {
     for (auto& [reader, draft] : drafts)
       commit(function_, *reader, draft);
     Block* block = function_.block(to);
-    Instr* where = firstReader(*block, behind);
+    Instr* where = firstReader(*block, after);
     context_.remarks.did(load.instr, fmt::format("sank {} past an exit", isa::desc(load.instr->op).mnemonic));
     ++changed_;
     if (!isForWarp) {

@@ -22,7 +22,7 @@ using ori::VRegId;
 namespace {
 
 /// The most constants in loops that get a register in the preheader: each occupies it for the whole loop.
-constexpr std::size_t kMostHoisted = 8;
+constexpr std::size_t kMaxHoisted = 8;
 
 class Converter {
  public:
@@ -54,7 +54,7 @@ class Converter {
       uniform_[v] = function_.newVReg(reg.file == File::P ? File::UP : File::UR, reg.width, reg.name);
       function_.vreg(uniform_[v]).divergent = false;
       oldOf_[uniform_[v]] = v;
-      if (plan_.spreadsBehindWriters[v]) whole_[v] = function_.use(function_.newVReg(reg.file, reg.width, reg.name));
+      if (plan_.spreadsAfterWriters[v]) whole_[v] = function_.use(function_.newVReg(reg.file, reg.width, reg.name));
     }
   }
 
@@ -214,7 +214,7 @@ class Converter {
     while (function_.block(above)->loopDepth != 0 && dominators_.idom(above) != ori::kNoId)
       above = dominators_.idom(above);
     const bool isHoisted =
-        above != where.block->id && divergence_.isUniformBlock(above) && hoisted_.size() < kMostHoisted;
+        above != where.block->id && divergence_.isUniformBlock(above) && hoisted_.size() < kMaxHoisted;
     Operand& loaded = isHoisted ? hoisted_[{above, key}] : constants_[key];
     if (loaded.isNone()) {
       loaded = function_.use(function_.newVReg(File::UR, width));

@@ -23,7 +23,7 @@ constexpr std::int64_t kRegister = 4, kInLoop = 2, kOfShort = 2, kOfLong = 8, kO
 } // namespace
 
 std::int64_t weightOf(const ori::Block& block) {
-  if (block.isAside) return 0;
+  if (block.isCold) return 0;
   return std::int64_t{1} << 3 * std::min<unsigned>(block.loopDepth, 6);
 }
 

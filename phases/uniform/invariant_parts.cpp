@@ -47,13 +47,13 @@ class PartHoister {
         first = &o.value();
       else
         areDifferent = areDifferent || o.reg != first->reg || o.sub != first->sub;
-      if (!last || isBehind(*def, *last)) last = def;
+      if (!last || isAfter(*def, *last)) last = def;
     }
     return areDifferent ? last : nullptr;
   }
 
  private:
-  bool isBehind(const Instr& a, const Instr& b) const {
+  bool isAfter(const Instr& a, const Instr& b) const {
     return a.block == b.block ? isBefore(b, a) : dominators_.dominates(b.block->id, a.block->id);
   }
 
@@ -97,7 +97,7 @@ unsigned hoistInvariantParts(ori::Function& function, const PhaseContext& contex
   std::vector<Split> splits;
   const PartHoister hoister(function);
   for (ori::Block* block : function.layout()) {
-    if (block->isAside) continue;
+    if (block->isCold) continue;
     for (Instr& instr : *block)
       if (Instr* place = isTest(instr)             ? hoister.placeFor(instr, {2, 3, 4})
                          : isSumWithProduct(instr) ? hoister.placeFor(instr, {2, 3})

@@ -147,7 +147,7 @@ class Localiser {
 } // namespace
 
 bool keepUniformValuesLocal(ori::Function& function) {
-  return ori::mayRunApart(function) && Localiser(function).run();
+  return ori::mayRunDivergent(function) && Localiser(function).run();
 }
 
 } // namespace orias::phases

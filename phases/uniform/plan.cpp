@@ -27,12 +27,12 @@ using ori::VRegId;
 namespace {
 
 /// The most uniform predicates that are live at once: few, as there are seven and the carries of sums need some.
-constexpr int kMostPredicates = 3;
+constexpr int kMaxPredicates = 3;
 /// Uniform registers kept free for descriptors, bridges and live ranges that scheduling lengthens.
 constexpr int kSpareRegisters = 12;
 constexpr unsigned kPools = 3;
 /// The most neighbors of a unit whose costs without it are computed.
-constexpr std::size_t kMostNeighbours = 48;
+constexpr std::size_t kMaxNeighbors = 48;
 
 /// A bridge takes one more issue slot. R2UR and VOTEU also have a long latency, which each iteration of a loop waits
 /// for.
@@ -52,9 +52,9 @@ struct Cost {
 struct Unit {
   std::vector<VRegId> values;
   std::vector<Instr*> writers;
-  std::vector<std::uint32_t> neighbours; ///< Planner::neighboursOf()
-  std::size_t neighboursIn = 0;          ///< how many of them are in the plan
-  Cost cost;                             ///< its gain, and bridges for sources; updated after each change of the plan
+  std::vector<std::uint32_t> neighbors; ///< Planner::neighborsOf()
+  std::size_t neighborsIn = 0;          ///< how many of them are in the plan
+  Cost cost;                            ///< its gain, and bridges for sources; updated after each change of the plan
   bool isIn = false;
 };
 
@@ -70,11 +70,11 @@ class Planner {
   Planner(const ori::Function& function, const ori::Divergence& divergence, PhaseContext& context)
       : function_(function), divergence_(divergence), context_(context) {
     plan_.moves.assign(function.vregCount(), false);
-    plan_.spreadsBehindWriters.assign(function.vregCount(), false);
+    plan_.spreadsAfterWriters.assign(function.vregCount(), false);
     plan_.forms.resize(function.instrIdCount());
     placed_.resize(function.instrIdCount());
     visitedIn_.resize(function.instrIdCount(), 0);
-    bridgedIn_.resize(function.blockIdCount(), 0);
+    copiedIn_.resize(function.blockIdCount(), 0);
     overridesCategories_ = context.knobs.enabled(Knob::UniformRegKernelNameOverride) &&
                            function.name().find("cutlass") != std::string::npos;
   }
@@ -84,9 +84,9 @@ class Planner {
     findUnits();
     if (units_.empty()) return std::move(plan_);
     for (std::uint32_t id = 0; id < units_.size(); ++id)
-      units_[id].neighbours = neighboursOf(id);
+      units_[id].neighbors = neighborsOf(id);
     for (Unit& unit : units_)
-      unit.neighboursIn = unit.neighbours.size();
+      unit.neighborsIn = unit.neighbors.size();
     findCosts();
     drop();
     choose();
@@ -94,7 +94,7 @@ class Planner {
       if (!unit.isIn) continue;
       tellTaken(unit);
       for (VRegId v : unit.values)
-        plan_.spreadsBehindWriters[v] = spreading(v).isBehindWriters;
+        plan_.spreadsAfterWriters[v] = spreading(v).isAfterWriters;
     }
     return std::move(plan_);
   }
@@ -263,7 +263,7 @@ class Planner {
 
   struct Spreading {
     std::int64_t cost = 0;
-    bool isBehindWriters = false;
+    bool isAfterWriters = false;
   };
 
   /// Examines the readers of the value. Readers that move with it, or accept uniform registers, cost nothing. The
@@ -278,25 +278,25 @@ class Planner {
       ++walk_;
       function_.forEachUse(v, [&](ori::Operand& use) {
         const Instr& instr = *use.owner;
-        if (std::exchange(visitedIn_[instr.id], walk_) == walk_ || !needsBridge(instr, v)) return;
-        if (std::exchange(bridgedIn_[instr.block->id], walk_) != walk_)
+        if (std::exchange(visitedIn_[instr.id], walk_) == walk_ || !needsCrossFileCopy(instr, v)) return;
+        if (std::exchange(copiedIn_[instr.block->id], walk_) != walk_)
           inBlocks.cost += kToVector * width * weightOf(*instr.block);
       });
     }
-    const std::optional<std::int64_t>& behindWriters = behindWriters_[v];
-    return behindWriters && *behindWriters < inBlocks.cost ? Spreading{*behindWriters, true} : inBlocks;
+    const std::optional<std::int64_t>& afterWriters = afterWriters_[v];
+    return afterWriters && *afterWriters < inBlocks.cost ? Spreading{*afterWriters, true} : inBlocks;
   }
 
-  bool needsBridge(const Instr& reader, VRegId v) const {
+  bool needsCrossFileCopy(const Instr& reader, VRegId v) const {
     return !plan_.isMoving(reader) && !isBroadcast(function_, reader) && !takes(reader, v);
   }
 
   /// The cost of a bridge to the vector file for the readers of a hub in a block; 0 where none needs it.
-  std::int64_t bridgeIn(VRegId v, ori::BlockId block) const {
+  std::int64_t copyIn(VRegId v, ori::BlockId block) const {
     const auto& readers = hubs_[hubOf_[v]].readers;
     for (auto at = std::ranges::lower_bound(readers, block, {}, [](const auto& reader) { return reader.first; });
          at != readers.end() && at->first == block; ++at)
-      if (needsBridge(*at->second, v)) return kToVector * function_.vreg(v).width * weightOf(*at->second->block);
+      if (needsCrossFileCopy(*at->second, v)) return kToVector * function_.vreg(v).width * weightOf(*at->second->block);
     return 0;
   }
 
@@ -304,7 +304,7 @@ class Planner {
   void findCosts() {
     const UniformGain gain(function_);
     hubOf_.assign(function_.vregCount(), ori::kNoId);
-    behindWriters_.resize(function_.vregCount());
+    afterWriters_.resize(function_.vregCount());
     for (Unit& unit : units_) {
       for (const Instr* writer : unit.writers) {
         unit.cost.gain += gain.of(*writer) * weightOf(*writer->block);
@@ -317,13 +317,13 @@ class Planner {
 
   void findCosts(VRegId v, Cost& cost) {
     const unsigned width = function_.vreg(v).width;
-    std::int64_t behindWriters = 0;
+    std::int64_t afterWriters = 0;
     bool isWhole = true;
     function_.forEachDef(v, [&](ori::Operand& def) {
       isWhole &= def.width == width;
-      behindWriters += kToVector * width * weightOf(*def.owner->block);
+      afterWriters += kToVector * width * weightOf(*def.owner->block);
     });
-    if (isWhole) behindWriters_[v] = behindWriters;
+    if (isWhole) afterWriters_[v] = afterWriters;
     Hub hub;
     function_.forEachUse(v, [&](ori::Operand& use) {
       hub.readers.emplace_back(use.owner->block->id, use.owner);
@@ -336,7 +336,7 @@ class Planner {
     Hub& made = hubs_.back();
     ori::BlockId last = ori::kNoId;
     for (const auto& [block, reader] : made.readers)
-      if (std::exchange(last, block) != block) made.inBlocks += bridgeIn(v, block);
+      if (std::exchange(last, block) != block) made.inBlocks += copyIn(v, block);
   }
 
   /// Whether the instruction, which does not move, can read v and all other moving values as uniform registers, or at
@@ -393,7 +393,7 @@ class Planner {
     const auto hubs = hubsNear(unit, readers);
     const auto add = [&](std::int64_t sign) {
       for (const auto& [v, block] : hubs)
-        hubs_[hubOf_[v]].inBlocks += sign * bridgeIn(v, block);
+        hubs_[hubOf_[v]].inBlocks += sign * copyIn(v, block);
       for (const Instr* reader : readers)
         if (const std::uint32_t id = unitWrittenBy(*reader); id != ori::kNoId)
           addSources(*reader, units_[id].cost, sign);
@@ -403,8 +403,8 @@ class Planner {
     for (VRegId v : unit.values)
       plan_.moves[v] = isIn;
     add(1);
-    for (const std::uint32_t other : unit.neighbours)
-      isIn ? ++units_[other].neighboursIn : --units_[other].neighboursIn;
+    for (const std::uint32_t other : unit.neighbors)
+      isIn ? ++units_[other].neighborsIn : --units_[other].neighborsIn;
   }
 
   /// The instructions that read values of the unit, each once.
@@ -464,7 +464,7 @@ class Planner {
       const Cost cost = costOf(unit);
       if (cost.pays() || costsOthersMore(id, cost.total() - cost.gain)) continue;
       dropUnit(unit, cost.gain, cost.total());
-      for (std::uint32_t other : unit.neighbours) {
+      for (std::uint32_t other : unit.neighbors) {
         if (isQueued[other]) continue;
         isQueued[other] = true;
         work.push_back(other);
@@ -484,8 +484,8 @@ class Planner {
   /// Whether the unit's neighbors would pay more for bridges to it than it loses by moving: the link of a chain. Not
   /// examined for units without neighbors in the plan, or with too many.
   bool costsOthersMore(std::uint32_t id, std::int64_t loss) {
-    if (units_[id].neighboursIn == 0 || units_[id].neighboursIn > kMostNeighbours) return false;
-    std::vector<std::uint32_t> others = units_[id].neighbours;
+    if (units_[id].neighborsIn == 0 || units_[id].neighborsIn > kMaxNeighbors) return false;
+    std::vector<std::uint32_t> others = units_[id].neighbors;
     std::erase_if(others, [&](std::uint32_t other) { return !units_[other].isIn; });
     const auto sum = [&] {
       return std::accumulate(others.begin(), others.end(), std::int64_t{0}, [&](std::int64_t sum, std::uint32_t other) {
@@ -514,7 +514,7 @@ class Planner {
         const Cost one = costOf(units_[chain[i]]);
         cost.gain += one.gain;
         cost.consumers += one.total();
-        for (std::uint32_t other : units_[chain[i]].neighbours) {
+        for (std::uint32_t other : units_[chain[i]].neighbors) {
           if (isSeen[other] || !units_[other].isIn) continue;
           isSeen[other] = true;
           chain.push_back(other);
@@ -530,7 +530,7 @@ class Planner {
 
   /// Units whose costs depend on this one: those of its writers' sources, of its readers' results, and of its readers'
   /// other sources. Each once, in order of their numbers.
-  std::vector<std::uint32_t> neighboursOf(std::uint32_t id) const {
+  std::vector<std::uint32_t> neighborsOf(std::uint32_t id) const {
     std::vector<std::uint32_t> found;
     const auto all = [&](const Instr& instr) {
       for (const ori::Operand& o : instr.refs())
@@ -612,7 +612,7 @@ class Planner {
         const bool isPredicate = function_.vreg(v).file == File::P;
         for (unsigned c = 0; c < function_.vreg(v).width; ++c)
           f((isPredicate ? predicates : vector).component(v, c), isPredicate ? predicateCount : registers,
-            isPredicate ? kMostPredicates : limit);
+            isPredicate ? kMaxPredicates : limit);
       }
     };
     bool isWithin = true;
@@ -659,8 +659,8 @@ class Planner {
   PhaseContext& context_;
   bool overridesCategories_ = false;
   std::vector<Unit> units_;
-  std::vector<std::uint32_t> unitOf_;                      // by virtual register
-  std::vector<std::optional<std::int64_t>> behindWriters_; // by virtual register: the cost of bridges after all writers
+  std::vector<std::uint32_t> unitOf_;                     // by virtual register
+  std::vector<std::optional<std::int64_t>> afterWriters_; // by virtual register: the cost of bridges after all writers
   std::vector<Hub> hubs_;
   std::vector<std::uint32_t> hubOf_; // by virtual register; kNoId
   UniformPlan plan_;
@@ -670,7 +670,7 @@ class Planner {
   };
   mutable std::vector<std::array<Placed, 2>> placed_; // by instruction id; no operands: unknown
   mutable std::vector<std::uint32_t> visitedIn_;      // by instruction id: the walk of `spreading`
-  mutable std::vector<std::uint32_t> bridgedIn_;      // by block id, likewise
+  mutable std::vector<std::uint32_t> copiedIn_;       // by block id, likewise
   mutable std::uint32_t walk_ = 0;
 };
 

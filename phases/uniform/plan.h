@@ -2,7 +2,7 @@
 
 #include "ori/analysis/divergence.h"
 #include "phases/phase.h"
-#include "phases/uniform/counterpart.h"
+#include "phases/uniform/uniform_form.h"
 
 #include <optional>
 #include <vector>
@@ -14,7 +14,7 @@ struct UniformPlan {
   std::vector<bool> moves;                       ///< by virtual register (of the files R and P)
   std::vector<std::optional<UniformForm>> forms; ///< by instruction id: the uniform forms of their writers
   /// By virtual register: the copy to R or P is after each definition, not before the uses.
-  std::vector<bool> spreadsBehindWriters;
+  std::vector<bool> spreadsAfterWriters;
   bool isMoving(const isa::Operand& o) const { return o.isReg() && o.isVirtual() && moves[o.reg]; }
   /// Whether all results of the instruction move, so that it moves itself.
   bool isMoving(const ori::Instr& instr) const;

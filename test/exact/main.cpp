@@ -73,7 +73,7 @@ class Check {
     runner_.seedError = seedError;
     ++tried_;
     const std::uint64_t got = runner_.run(arguments.first, arguments.second) & mask();
-    aside_ += runner_.wentAside();
+    aside_ += runner_.wentCold();
     const std::uint64_t expected = exactResult(operation_, arguments, kind_, options_.ftz);
     if (isRight(operation_, got, expected)) return;
     if (++wrong_ <= 5)

@@ -94,13 +94,13 @@ std::uint64_t Runner::run(std::uint64_t a, std::uint64_t b) {
   };
   put(ends_[0], a);
   put(ends_[1], b);
-  wentAside_ = false;
+  wentCold_ = false;
   isa::LaneValues values;
   for (std::size_t at = 0; at < steps_.size();) {
     const Step& step = steps_[at++];
     if (!holds(step)) continue;
     if (!step.function) {
-      wentAside_ |= step.hasGuard;
+      wentCold_ |= step.hasGuard;
       at = step.target;
       continue;
     }

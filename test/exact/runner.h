@@ -22,7 +22,7 @@ class Runner {
 
   std::uint64_t run(std::uint64_t a, std::uint64_t b);
   /// Whether the last run left the straight path from the first block.
-  bool wentAside() const { return wentAside_; }
+  bool wentCold() const { return wentCold_; }
 
  private:
   /// The position of an operand's words in the runner's memory, or its constant bits.
@@ -54,7 +54,7 @@ class Runner {
     unsigned words = 0;
   };
   std::array<End, 3> ends_{}; // of a, b, result
-  bool wentAside_ = false;
+  bool wentCold_ = false;
 };
 
 } // namespace orias::exact

@@ -60,7 +60,7 @@ TensorMap mapOf(const ptx::Form& form, unsigned rank, unsigned number) {
                                                                                           : kReduced[number];
   map.size = {40, 7, 5, 4, 3};
   std::uint64_t bytes = 48 * map.elementBytes();
-  for (unsigned d = 0; d + 1 < TensorMap::kMostDimensions; ++d) {
+  for (unsigned d = 0; d + 1 < TensorMap::kMaxDimensions; ++d) {
     map.stride[d] = bytes;
     bytes *= map.size[d + 1];
   }

@@ -3,7 +3,7 @@
 // that of nvdisasm.
 
 #include "encoder/isa/codec.h"
-#include "encoder/isa/older_words.h"
+#include "encoder/isa/pre_sm90_encoding.h"
 #include "encoder/isa/target.h"
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 // re-encoding.
 
 #include "encoder/isa/codec.h"
-#include "encoder/isa/older_words.h"
 #include "encoder/isa/parse.h"
+#include "encoder/isa/pre_sm90_encoding.h"
 #include "encoder/isa/print.h"
 #include "encoder/isa/target.h"
 

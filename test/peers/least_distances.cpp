@@ -15,7 +15,7 @@
 
 #include "encoder/control_flow.h"
 #include "encoder/isa/effects.h"
-#include "encoder/isa/older_words.h"
+#include "encoder/isa/pre_sm90_encoding.h"
 #include "test/peers/cubin_code.h"
 
 #include <algorithm>

@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
           phases::scheduleBlock(function, *block, target, [&](auto region, const phases::DependenceGraph& graph) {
             return phases::orderByLatency(region, graph, target);
           });
-      phases::assignControls(function, options);
+      phases::assignControlInfo(function, options);
       const encoder::FunctionCode code = encoder::encodeInstructions(function);
       const hazard::Report report = hazard::check(code.words, target);
       violations += report.violations.size();

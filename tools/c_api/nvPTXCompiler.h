@@ -77,7 +77,7 @@ ORIAS_NVPTXCOMPILER_API nvPTXCompileResult nvPTXCompilerGetInfoLogSize(nvPTXComp
 /** Warnings, and what `--verbose` prints. */
 ORIAS_NVPTXCOMPILER_API nvPTXCompileResult nvPTXCompilerGetInfoLog(nvPTXCompilerHandle compiler, char* infoLog);
 
-/** `callback` is asked with `payload` before and behind the compilation; another answer than 0 cancels it. */
+/** `callback` is asked with `payload` before and after the compilation; another answer than 0 cancels it. */
 ORIAS_NVPTXCOMPILER_API nvPTXCompileResult nvPTXCompilerSetFlowCallback(nvPTXCompilerHandle compiler,
                                                                         int (*callback)(void*, void*), void* payload);
 

@@ -152,7 +152,7 @@ void Constants::fillSystemBank(const Program& program, const launch::Clusters& c
   }
   const std::vector<std::byte> parameters = device_.parameterBytes(program.parameters);
   bank.insert(bank.end(), parameters.begin(), parameters.end());
-  for (const Program::HandleWord& word : program.handles) {
+  for (const Program::TextureHandleSlot& word : program.handles) {
     // Linkers also create words for unused objects. An object that the launch does not have has no handle.
     const auto handle = static_cast<std::uint32_t>(word.argument ? device_.handleArgument(*word.argument)
                                                                  : device_.findHandle(word.name).value_or(0));

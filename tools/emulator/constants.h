@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kConstantWindow = 0x7c0000000000;
 inline constexpr std::uint64_t kParameterWindow = 0x7b0000000000;
 inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 24;
 /// Shared memory has one window for each CTA of a cluster, in sequence.
-inline constexpr std::uint64_t kClusterWindowBytes = launch::kMostClusterBlocks * kWindowBytes;
+inline constexpr std::uint64_t kClusterWindowBytes = launch::kMaxClusterBlocks * kWindowBytes;
 /// The end of a thread's local addresses; its stack grows down from here.
 inline constexpr std::uint32_t kLocalTop = 0xfffd00;
 /// The stack size of a kernel whose file does not tell the depth of its calls.

@@ -1,7 +1,7 @@
 // Builds a program from a cubin: decodes the words and collects the data of the kernel.
 
 #include "encoder/cubin/cubin.h"
-#include "encoder/isa/older_words.h"
+#include "encoder/isa/pre_sm90_encoding.h"
 #include "encoder/isa/target.h"
 #include "encoder/isa/texture_table.h"
 #include "support/align.h"
@@ -225,8 +225,9 @@ Program load(const cubin::Module& module, std::string_view kernel) {
 
   for (const cubin::Parameter& p : function.parameters)
     program.parameters.push_back({p.offset, p.size, !p.handle.empty()});
-  for (const cubin::HandleWord& handle : function.handles) {
-    Program::HandleWord word{handle.offset, handle.symbol, handle.kind == cubin::HandleKind::Sampler, std::nullopt};
+  for (const cubin::TextureHandleSlot& handle : function.handles) {
+    Program::TextureHandleSlot word{handle.offset, handle.symbol, handle.kind == cubin::HandleKind::Sampler,
+                                    std::nullopt};
     const auto parameter = std::ranges::find(function.parameters, handle.symbol, &cubin::Parameter::handle);
     if (parameter != function.parameters.end())
       word.argument = static_cast<std::size_t>(parameter - function.parameters.begin());

@@ -203,9 +203,9 @@ class Loader {
       }
       const bool hasTable = instr->op == Op::JMX || instr->op == Op::BRX;
       if (hasTable) addTargets(i, *instr);
-      const bool hasLabelsBehind = hasTable || instr->op == Op::RET; // which are not encoded
+      const bool hasLabelsAfter = hasTable || instr->op == Op::RET; // which are not encoded
       i.inst.operandCount =
-          hasLabelsBehind ? isa::desc(instr->op).slotCount : static_cast<std::uint8_t>(instr->operandCount);
+          hasLabelsAfter ? isa::desc(instr->op).slotCount : static_cast<std::uint8_t>(instr->operandCount);
       ORIAS_CHECK(i.inst.operandCount <= isa::kMaxOperands);
       for (unsigned s = 0; s < i.inst.operandCount; ++s)
         i.inst.operands[s] = convert(instr->op_(s).value());
@@ -279,9 +279,10 @@ class Loader {
   void describe() {
     for (const ori::KernelParam& p : function_.params)
       program_.parameters.push_back({p.offset, p.size, p.handle.has_value()});
-    for (const ori::HandleWord& handle : function_.handles) {
+    for (const ori::TextureHandleSlot& handle : function_.handles) {
       const ori::Symbol& symbol = module_.symbols[handle.symbol];
-      Program::HandleWord word{handle.offset, symbol.name, symbol.kind == ori::Symbol::Kind::Sampler, std::nullopt};
+      Program::TextureHandleSlot word{handle.offset, symbol.name, symbol.kind == ori::Symbol::Kind::Sampler,
+                                      std::nullopt};
       const auto parameter =
           std::ranges::find(function_.params, std::optional(handle.symbol), &ori::KernelParam::handle);
       if (parameter != function_.params.end())

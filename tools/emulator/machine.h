@@ -379,8 +379,8 @@ class Machine {
   std::uint64_t claimsCompared_ = 0; ///< reads by at least two lanes
   bool isReplaying_ = false;         ///< an instruction executes again, with the newest values
   isa::WarpValues warpValues_;
-  std::array<const std::uint32_t*, kMostReads> rows_{};
-  std::array<std::uint32_t, kMostReads> bits_{};
+  std::array<const std::uint32_t*, kMaxReads> rows_{};
+  std::array<std::uint32_t, kMaxReads> bits_{};
   std::vector<std::uint32_t> phiValues_;
 
   ChildGrids children_;

@@ -129,7 +129,7 @@ void Code::addRead(Operation& to, unsigned slot, const Operand& operand, unsigne
   }
   to.firstRead[slot] = static_cast<std::int8_t>(to.readCount);
   for (unsigned w = 0; w < width; ++w) {
-    ORIAS_CHECK(to.reads.size() < kMostReads, "too many registers are read");
+    ORIAS_CHECK(to.reads.size() < kMaxReads, "too many registers are read");
     Read& read = to.reads.emplace_back();
     ++to.readCount;
     read.slot = static_cast<std::uint8_t>(slot);

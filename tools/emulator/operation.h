@@ -33,7 +33,7 @@ struct Write {
 };
 
 /// The maximum number of registers that an instruction reads: STTM.x128 with an address, and more.
-inline constexpr std::size_t kMostReads = 136;
+inline constexpr std::size_t kMaxReads = 136;
 
 /// A decoded instruction, ready to execute: registers are rows, constants are values, the handler is known.
 struct Operation {

@@ -95,13 +95,13 @@ class Program {
   std::vector<launch::ParameterPlace> parameters;
   /// Words after the parameters with the handles of textures, samplers and surfaces of the module, or of those among
   /// the parameters.
-  struct HandleWord {
+  struct TextureHandleSlot {
     std::uint32_t offset = 0; ///< from the parameter base
     std::string name;
     bool isSampler = false;
     std::optional<std::size_t> argument; ///< the argument with the handle
   };
-  std::vector<HandleWord> handles;
+  std::vector<TextureHandleSlot> handles;
   std::map<std::string, std::uint32_t> handleKinds; ///< kinds of objects by symbol (encoder/isa/texture_table.h)
   launch::ClusterDemands clusters;
   std::uint32_t registers = 0;                         ///< per thread, from the cubin

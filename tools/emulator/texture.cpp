@@ -165,9 +165,9 @@ void Machine::readTexture(const Operation& op, std::uint32_t lanes) {
       place.at[d] = std::bit_cast<float>(coordinate);
     }
     // The offsets are in the upper half of the layer's word.
-    std::optional<std::uint32_t> behind;
-    if (isGradient && (hasLayers || mod(Mod::Sub2) != 0)) behind = sources.next();
-    if (behind && hasLayers) place.layer = *behind & 0xffff;
+    std::optional<std::uint32_t> after;
+    if (isGradient && (hasLayers || mod(Mod::Sub2) != 0)) after = sources.next();
+    if (after && hasLayers) place.layer = *after & 0xffff;
     if (!isGradient && hasHandle) handle = sources.next();
     if (const auto named = namedHandle(op, lane)) handle = *named;
     const auto from = texels(handle, namedSampler(op, lane));
@@ -189,7 +189,7 @@ void Machine::readTexture(const Operation& op, std::uint32_t lanes) {
       place.level = std::bit_cast<float>(given);
     }
     if (mod(Mod::Sub2) != 0) {
-      const std::uint32_t packed = behind ? *behind >> 16 : sources.next();
+      const std::uint32_t packed = after ? *after >> 16 : sources.next();
       for (unsigned d = 0; d < coordinates; ++d) {
         place.shift[d] = offsetOf(packed, d, way == Way::Gathered);
         texelAt[d] += place.shift[d];

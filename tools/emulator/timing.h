@@ -144,7 +144,7 @@ class Timing {
   Clock* clock_ = nullptr;
   std::uint32_t at_ = 0;
   std::vector<Lost> lost_;
-  std::array<Row, kMostReads> seen_;
+  std::array<Row, kMaxReads> seen_;
 };
 
 } // namespace orias::emu

@@ -26,7 +26,7 @@ std::optional<TensorMap> tensorMapOf(const launch::Argument& argument) {
   std::copy(argument.bytes.begin(), argument.bytes.end(), bytes.begin());
   const TensorMap map = TensorMap::decode(bytes);
   // Other structures of this size have bits that are not in any map.
-  const bool isMap = map.rank <= TensorMap::kMostDimensions && map.encode() == bytes;
+  const bool isMap = map.rank <= TensorMap::kMaxDimensions && map.encode() == bytes;
   if (!isMap || map.mode != TensorMap::Mode::Box || map.interleave != 0) return std::nullopt;
   return map;
 }
@@ -37,7 +37,7 @@ void encodeTensorMap(const Cuda& cuda, const TensorMap& map, std::span<std::byte
   struct alignas(64) Object {
     std::byte bytes[TensorMap::kBytes];
   } object{};
-  std::array<std::uint32_t, TensorMap::kMostDimensions> box{}, elementStrides{};
+  std::array<std::uint32_t, TensorMap::kMaxDimensions> box{}, elementStrides{};
   std::copy(map.box.begin(), map.box.end(), box.begin());
   std::copy(map.elementStride.begin(), map.elementStride.end(), elementStrides.begin());
   constexpr int kNoInterleave = 0, kNoPromotion = 0;

@@ -47,10 +47,10 @@ std::vector<unsigned> columnsOf(Lanes lanes, const Sparsity& s) {
         columns.push_back(begin + first / 2);
         continue;
       }
-      const unsigned neighbours = elements / 4;
+      const unsigned neighbors = elements / 4;
       for (const unsigned place : {first, second})
-        for (unsigned n = 0; n < neighbours; ++n)
-          columns.push_back(begin + place * neighbours + n);
+        for (unsigned n = 0; n < neighbors; ++n)
+          columns.push_back(begin + place * neighbors + n);
     }
   return columns;
 }

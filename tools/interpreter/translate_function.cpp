@@ -240,9 +240,9 @@ std::uint32_t FunctionTranslator::variableAddress(ptx::VariableId id, std::int64
   if (typeClass(variable.type) == TypeClass::Opaque) return constant(module_.addressOf(id)); // a handle
   const bool inFrame =
       variable.space == StateSpace::Local || (variable.space == StateSpace::Param && !module_.isKernelParam(id));
-  const auto behind = static_cast<std::uint64_t>(offset);
-  if (inFrame) return frameAddress(frameOffset(id) + behind);
-  const std::uint64_t address = module_.addressOf(id) + behind;
+  const auto after = static_cast<std::uint64_t>(offset);
+  if (inFrame) return frameAddress(frameOffset(id) + after);
+  const std::uint64_t address = module_.addressOf(id) + after;
   return variable.space == StateSpace::Shared ? sharedAddress(address) : constant(address);
 }
 

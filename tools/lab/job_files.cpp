@@ -19,12 +19,12 @@ using nlohmann::json;
 namespace {
 
 constexpr unsigned kMegabytesOfParent = 256; ///< for the process that monitors the job
-constexpr std::size_t kMostTasks = 1000;     ///< of a job array: Slurm's limit is 1,000 unless MaxArraySize is set
+constexpr std::size_t kMaxTasks = 1000;      ///< of a job array: Slurm's limit is 1,000 unless MaxArraySize is set
 
 /// Each task of the job array processes a share of the lines of `list`. Slurm's own limits are slightly above ours,
 /// because exceeding ours still gives a result.
 std::string slurmScript(const Plan& plan, const std::string& program, std::size_t jobs) {
-  const std::size_t tasks = std::min(jobs, kMostTasks), most = (jobs + tasks - 1) / tasks;
+  const std::size_t tasks = std::min(jobs, kMaxTasks), most = (jobs + tasks - 1) / tasks;
   return fmt::format(R"sh(#!/bin/sh
 #SBATCH --job-name={0}
 #SBATCH --array=0-{1}
@@ -43,7 +43,7 @@ done
 
 std::string submitScript(const std::string& program) {
   return fmt::format(R"sh(#!/bin/sh
-# Submits the jobs, and a merge of the results behind them. May be submitted again: results that are there stay.
+# Submits the jobs, and a merge of the results after them. May be submitted again: results that are there stay.
 set -e
 cd "$(dirname "$0")"
 array=$(sbatch --parsable jobs.sh)

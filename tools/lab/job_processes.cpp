@@ -21,7 +21,7 @@ namespace orias::lab {
 
 namespace {
 using Clock = std::chrono::steady_clock;
-constexpr std::size_t kMostMessage = 2000;
+constexpr std::size_t kMaxMessage = 2000;
 } // namespace
 
 /// A running job: its process, and its output so far.
@@ -144,7 +144,7 @@ void JobProcesses::waitForOne(const Done& done) {
       }
       if (count < 0 && errno == EINTR) continue;
       Measurement found = process.result();
-      if (found.message.size() > kMostMessage) found.message.resize(kMostMessage);
+      if (found.message.size() > kMaxMessage) found.message.resize(kMaxMessage);
       const std::size_t number = process.number;
       running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
       done(number, found);

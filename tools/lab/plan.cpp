@@ -27,7 +27,7 @@ using launch::JsonNode;
 
 namespace {
 
-constexpr std::uint64_t kMostCombinations = 1'000'000;
+constexpr std::uint64_t kMaxCombinations = 1'000'000;
 
 /// The files that match a pattern, sorted by name.
 std::vector<std::string> filesOf(const JsonNode& node, const fs::path& folder) {
@@ -119,7 +119,7 @@ void readKnobs(const JsonNode& node, Plan& plan) {
         knobs.push_back(setting(one.at(name), name, valueText(one.at(name))));
       plan.settings.push_back(std::move(knobs));
     }
-  if (const auto count = node.find("count")) plan.count = static_cast<unsigned>(count->count(1, kMostCombinations));
+  if (const auto count = node.find("count")) plan.count = static_cast<unsigned>(count->count(1, kMaxCombinations));
   if (const auto seed = node.find("seed")) plan.seed = seed->count(0, ~std::uint64_t{0} >> 1);
   if (plan.search == Search::Random && plan.count == 0) node.fail("a random search needs a count");
 }
@@ -215,8 +215,8 @@ std::vector<std::vector<std::string>> knobSettings(const Plan& plan) {
     std::uint64_t combinations = 1;
     for (const KnobValues& knob : knobs) {
       combinations *= knob.values.size();
-      if (combinations > kMostCombinations)
-        throw Error(fmt::format("plan '{}': the grid has more than {} combinations", plan.name, kMostCombinations));
+      if (combinations > kMaxCombinations)
+        throw Error(fmt::format("plan '{}': the grid has more than {} combinations", plan.name, kMaxCombinations));
     }
     for (std::uint64_t n = 0; n < combinations; ++n) {
       std::vector<std::string> one;

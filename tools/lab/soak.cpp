@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view kSeed = "{seed}";
 // The end of the output of a run is kept, because it has the failure.
-constexpr std::size_t kMostMessage = 4000;
+constexpr std::size_t kMaxMessage = 4000;
 // Exit status of timeout(1) after the time limit.
 constexpr int kTimeoutStatus = 124;
 
@@ -50,10 +50,10 @@ SoakRun runOnce(const SoakOptions& options, std::uint64_t seed) {
   std::array<char, 4096> bytes;
   while (const std::size_t count = std::fread(bytes.data(), 1, bytes.size(), pipe)) {
     run.message.append(bytes.data(), count);
-    if (run.message.size() > 2 * kMostMessage) run.message.erase(0, run.message.size() - kMostMessage);
+    if (run.message.size() > 2 * kMaxMessage) run.message.erase(0, run.message.size() - kMaxMessage);
   }
   const int status = pclose(pipe);
-  if (run.message.size() > kMostMessage) run.message.erase(0, run.message.size() - kMostMessage);
+  if (run.message.size() > kMaxMessage) run.message.erase(0, run.message.size() - kMaxMessage);
   if (WIFEXITED(status) && WEXITSTATUS(status) == kTimeoutStatus)
     run.state = "out of time";
   else if (status != 0)

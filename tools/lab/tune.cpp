@@ -17,9 +17,9 @@ namespace orias::lab {
 namespace {
 
 constexpr std::size_t kPopulation = 32; ///< random settings at the start
-constexpr unsigned kMostChanges = 6;    ///< knobs that a random setting changes
+constexpr unsigned kMaxChanges = 6;     ///< knobs that a random setting changes
 constexpr std::size_t kSettings = 8;    ///< most settings compiled per launch, if launches are limited
-constexpr double kLeastGain = 1e-9;
+constexpr double kMinGain = 1e-9;
 constexpr double kRegistersFirst = 1e-9; ///< cycles break ties between equal register counts
 
 /// Values by knob name; for options, which begin with a dash, the whole option by its name.
@@ -214,7 +214,7 @@ class Tuner {
     std::vector<Setting> settings;
     for (std::size_t i = 0; i < kPopulation; ++i) {
       Setting setting = first_;
-      for (std::uint64_t changes = 1 + random_() % kMostChanges; changes > 0; --changes)
+      for (std::uint64_t changes = 1 + random_() % kMaxChanges; changes > 0; --changes)
         setting = changed(std::move(setting));
       settings.push_back(std::move(setting));
     }
@@ -244,7 +244,7 @@ class Tuner {
           settings.back()[choice.name] = value;
         }
         keepBest(settings, 1);
-        if (best_.front().first >= before - kLeastGain) continue;
+        if (best_.front().first >= before - kMinGain) continue;
         gains = true;
         tell(choice.name, best_.front().first);
       }
@@ -259,7 +259,7 @@ class Tuner {
         Setting without = best_.front().second;
         without.erase(name);
         const double found = score(without);
-        if (found > best_.front().first + kLeastGain) continue;
+        if (found > best_.front().first + kMinGain) continue;
         best_.front() = {found, std::move(without)};
         goes = true;
       }

@@ -42,8 +42,8 @@ Clusters clustersOf(const Launch& launch, const ClusterDemands& demands) {
   clusters.isExplicit = launch.cluster || demands.shape;
   clusters.shape = launch.cluster.value_or(demands.shape.value_or(Dim3{}));
   const std::uint64_t blocks = clusters.shape.count();
-  if (blocks > kMostClusterBlocks)
-    throw Error(fmt::format("a cluster of {} blocks, maximum is {}", blocks, kMostClusterBlocks));
+  if (blocks > kMaxClusterBlocks)
+    throw Error(fmt::format("a cluster of {} blocks, maximum is {}", blocks, kMaxClusterBlocks));
   if (demands.mostBlocks != 0 && blocks > demands.mostBlocks)
     throw Error(
         fmt::format("a cluster of {} blocks; the kernel allows {} (.maxclusterrank)", blocks, demands.mostBlocks));

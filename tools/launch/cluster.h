@@ -31,7 +31,7 @@ struct Clusters {
 
 /// The maximum on H100 for a kernel that requests more than the portable 8 (CUDA C++ Programming Guide, "Thread Block
 /// Clusters").
-inline constexpr std::uint32_t kMostClusterBlocks = 16;
+inline constexpr std::uint32_t kMaxClusterBlocks = 16;
 
 /// The clusters of a launch. Throws orias::Error where the driver returns CUDA_ERROR_INVALID_CLUSTER_SIZE, because
 /// launch and kernel contradict each other: a shape other than the kernel's, no shape where the kernel requires one,

@@ -19,10 +19,10 @@ constexpr std::uint64_t kSuccess = 0, kInvalidValue = 1, kMemoryAllocation = 2, 
 constexpr std::uint64_t kDefault = 0, kLegacy = 1, kPerThread = 2, kTailLaunch = 3, kFireAndForget = 4;
 constexpr std::uint64_t kStreamNonBlocking = 1, kEventDisableTiming = 2;
 
-constexpr std::uint32_t kMostThreads = 1024;
-constexpr std::uint32_t kMostBlocksX = 0x7fffffff, kMostBlocksYZ = 0xffff;
+constexpr std::uint32_t kMaxThreads = 1024;
+constexpr std::uint32_t kMaxBlocksX = 0x7fffffff, kMaxBlocksYZ = 0xffff;
 /// Maximum nesting of grids (CUDA C++ Programming Guide, "Device Runtime").
-constexpr unsigned kMostLevels = 24;
+constexpr unsigned kMaxLevels = 24;
 constexpr std::uint64_t kBufferAlignment = 64;
 /// Handles of streams and events: numbers that are not addresses.
 constexpr std::uint64_t kFirstHandle = 0x1000, kHandleStep = 16;
@@ -157,8 +157,8 @@ std::optional<Launch> DeviceRuntime::describe(const DriverCall& call, std::uint6
     failed(call, kInvalidDeviceFunction);
     return std::nullopt;
   }
-  const bool isFit = grid.grid.count() != 0 && grid.block.count() != 0 && grid.block.count() <= kMostThreads &&
-                     grid.grid.x <= kMostBlocksX && grid.grid.y <= kMostBlocksYZ && grid.grid.z <= kMostBlocksYZ;
+  const bool isFit = grid.grid.count() != 0 && grid.block.count() != 0 && grid.block.count() <= kMaxThreads &&
+                     grid.grid.x <= kMaxBlocksX && grid.grid.y <= kMaxBlocksYZ && grid.grid.z <= kMaxBlocksYZ;
   if (!isFit) {
     failed(call, kInvalidConfiguration);
     return std::nullopt;
@@ -229,7 +229,7 @@ DriverResult DeviceRuntime::enqueue(const DriverCall& call, std::uint64_t stream
 
 DriverResult DeviceRuntime::runGrid(const Launch& grid, const std::string& name) {
   Device child(grid, device_, name);
-  if (child.level > kMostLevels) return {0, fmt::format("more than {} nested grids", kMostLevels), "driver"};
+  if (child.level > kMaxLevels) return {0, fmt::format("more than {} nested grids", kMaxLevels), "driver"};
   RunOptions options = options_;
   options.stats = options.fullMachine = options.profile = false;
   options.instructionBudget -= std::min(executed_, options.instructionBudget);

@@ -26,9 +26,9 @@ const Allocation* Memory::find(std::string_view name) const {
 }
 
 const Allocation* Memory::nearest(std::uint64_t address) const {
-  const auto behind = std::upper_bound(allocations_.begin(), allocations_.end(), address,
-                                       [](std::uint64_t at, const Allocation& a) { return at < a.address; });
-  return behind == allocations_.begin() ? nullptr : &*(behind - 1);
+  const auto after = std::upper_bound(allocations_.begin(), allocations_.end(), address,
+                                      [](std::uint64_t at, const Allocation& a) { return at < a.address; });
+  return after == allocations_.begin() ? nullptr : &*(after - 1);
 }
 
 std::size_t Memory::indexOf(std::uint64_t address, std::uint64_t size) const {

@@ -93,9 +93,9 @@ class Reader {
   }
 
   void readCluster() {
-    launch_.cluster = dimensions("cluster", {kMostClusterBlocks, kMostClusterBlocks, kMostClusterBlocks});
-    if (launch_.cluster->count() > kMostClusterBlocks)
-      root_.at("cluster").fail(fmt::format("a cluster has at most {} blocks", kMostClusterBlocks));
+    launch_.cluster = dimensions("cluster", {kMaxClusterBlocks, kMaxClusterBlocks, kMaxClusterBlocks});
+    if (launch_.cluster->count() > kMaxClusterBlocks)
+      root_.at("cluster").fail(fmt::format("a cluster has at most {} blocks", kMaxClusterBlocks));
   }
 
   static ElementType elementType(const JsonNode& node) {

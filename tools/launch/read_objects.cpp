@@ -46,7 +46,7 @@ void readNumbers(const JsonNode& node, std::size_t wanted, std::uint64_t least, 
     into[i] = static_cast<T>(node.item(i).count(least, most));
 }
 
-void readCorner(const JsonNode& node, unsigned spatial, std::array<int, TensorMap::kMostSpatial>& into) {
+void readCorner(const JsonNode& node, unsigned spatial, std::array<int, TensorMap::kMaxSpatial>& into) {
   if (node.size() != spatial) node.fail(fmt::format("expected {} numbers", spatial));
   for (unsigned i = 0; i < spatial; ++i) {
     std::byte bytes[2];
@@ -101,10 +101,10 @@ Argument readTensorMap(const JsonNode& node, const Launch& launch) {
   map.type = oneOf(typeNode ? *typeNode : node.at("buffer"),
                    typeNode ? typeNode->text() : std::string(elementName(buffer.type)), kTypes);
   const JsonNode size = node.at("size");
-  if (size.size() < 1 || size.size() > TensorMap::kMostDimensions) size.fail("expected one to five numbers");
+  if (size.size() < 1 || size.size() > TensorMap::kMaxDimensions) size.fail("expected one to five numbers");
   map.rank = static_cast<unsigned>(size.size());
-  constexpr std::uint64_t kMostElements = std::uint64_t{1} << 32, kMostBox = 256, kMostSteps = 8;
-  readNumbers(size, map.rank, 1, kMostElements, map.size);
+  constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 32, kMaxBox = 256, kMaxSteps = 8;
+  readNumbers(size, map.rank, 1, kMaxElements, map.size);
   std::uint64_t bytes = map.size[0] * map.elementBytes();
   for (unsigned d = 1; d < map.rank; ++d) {
     map.stride[d - 1] = bytes;
@@ -114,8 +114,8 @@ Argument readTensorMap(const JsonNode& node, const Launch& launch) {
     readNumbers(*strides, map.rank - 1, 0, std::uint64_t{1} << 40, map.stride);
   for (unsigned d = 1; d < map.rank; ++d)
     if (map.stride[d - 1] % 16 != 0) node.fail("strides are multiples of 16 bytes");
-  if (const auto box = node.find("box")) readNumbers(*box, map.rank, 1, kMostBox, map.box);
-  if (const auto steps = node.find("elementStrides")) readNumbers(*steps, map.rank, 1, kMostSteps, map.elementStride);
+  if (const auto box = node.find("box")) readNumbers(*box, map.rank, 1, kMaxBox, map.box);
+  if (const auto steps = node.find("elementStrides")) readNumbers(*steps, map.rank, 1, kMaxSteps, map.elementStride);
   if (const auto swizzle = node.find("swizzle")) map.swizzle = oneOf(*swizzle, swizzle->text(), kSwizzles);
   if (const auto fill = node.find("fill")) map.fillsNan = oneOf(*fill, fill->text(), kFills);
   if (const auto image = node.find("image")) readImage(*image, map);

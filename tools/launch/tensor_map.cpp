@@ -57,22 +57,22 @@ std::array<std::byte, TensorMap::kBytes> TensorMap::encode() const {
                                  swizzle << 13 | (fillsNan ? 1u : 0u) << 15 | swizzleAtomicity << 19 |
                                  (isTf32 ? kIsTf32 : 0)));
   std::uint32_t high = 0, elementStrides = 0;
-  for (unsigned d = 0; d < kMostDimensions - 1; ++d) {
+  for (unsigned d = 0; d < kMaxDimensions - 1; ++d) {
     put(bytes, kStride + 4 * d, static_cast<std::uint32_t>(stride[d] / kUnit));
     high |= static_cast<std::uint32_t>(stride[d] / kUnit >> 32 & 0xf) << (4 * d);
   }
-  for (unsigned d = 0; d < kMostDimensions; ++d)
+  for (unsigned d = 0; d < kMaxDimensions; ++d)
     elementStrides |= (elementStride[d] - 1) << (3 * d);
   put(bytes, kHighStrides, high);
   put(bytes, kElementStrides, elementStrides);
-  for (unsigned d = 0; d < kMostDimensions; ++d) {
+  for (unsigned d = 0; d < kMaxDimensions; ++d) {
     put(bytes, kSize + 4 * d, static_cast<std::uint32_t>(size[d] - 1));
     put(bytes, kBox + d, static_cast<std::uint8_t>(box[d] - 1));
   }
   put(bytes, kMode, static_cast<std::uint32_t>(mode));
   put(bytes, kChannels, static_cast<std::uint16_t>(channels));
   put(bytes, kPixels, static_cast<std::uint16_t>(pixels));
-  for (unsigned d = 0; d < kMostSpatial; ++d) {
+  for (unsigned d = 0; d < kMaxSpatial; ++d) {
     put(bytes, kLower + 2 * d, static_cast<std::int16_t>(lower[d]));
     put(bytes, kUpper + 2 * d, static_cast<std::int16_t>(upper[d]));
   }
@@ -93,9 +93,9 @@ TensorMap TensorMap::decode(std::span<const std::byte, kBytes> bytes) {
   map.swizzleAtomicity = kind >> 19 & 7;
   map.fillsNan = (kind >> 15 & 1) != 0;
   const auto high = get<std::uint32_t>(bytes, kHighStrides);
-  for (unsigned d = 0; d < kMostDimensions - 1; ++d)
+  for (unsigned d = 0; d < kMaxDimensions - 1; ++d)
     map.stride[d] = (get<std::uint32_t>(bytes, kStride + 4 * d) | std::uint64_t{high >> (4 * d) & 15} << 32) * kUnit;
-  for (unsigned d = 0; d < kMostDimensions; ++d) {
+  for (unsigned d = 0; d < kMaxDimensions; ++d) {
     map.size[d] = std::uint64_t{get<std::uint32_t>(bytes, kSize + 4 * d)} + 1;
     map.box[d] = get<std::uint8_t>(bytes, kBox + d) + 1u;
     map.elementStride[d] = (get<std::uint32_t>(bytes, kElementStrides) >> (3 * d) & 7) + 1;
@@ -106,7 +106,7 @@ TensorMap TensorMap::decode(std::span<const std::byte, kBytes> bytes) {
   map.mode = isImage ? static_cast<Mode>(mode) : Mode::Box;
   map.channels = get<std::uint16_t>(bytes, kChannels);
   map.pixels = get<std::uint16_t>(bytes, kPixels);
-  for (unsigned d = 0; d < kMostSpatial; ++d) {
+  for (unsigned d = 0; d < kMaxSpatial; ++d) {
     map.lower[d] = get<std::int16_t>(bytes, kLower + 2 * d);
     map.upper[d] = get<std::int16_t>(bytes, kUpper + 2 * d);
   }
@@ -174,7 +174,7 @@ std::optional<TensorFault> TensorMap::fault(Mode copy, std::size_t coordinates,
 std::vector<TensorMap::Element> TensorMap::elements(Mode copy, std::span<const std::int64_t> at,
                                                     std::span<const unsigned> offsets, std::uint64_t shared) const {
   std::vector<Element> all;
-  std::array<std::int64_t, kMostDimensions> here{};
+  std::array<std::int64_t, kMaxDimensions> here{};
   const auto add = [&] { all.push_back({addressOf(here), swizzled(shared + all.size() * elementBytes())}); };
   if (copy == Mode::FourRows) {
     for (unsigned row = 1; row < at.size(); ++row)
@@ -187,7 +187,7 @@ std::vector<TensorMap::Element> TensorMap::elements(Mode copy, std::span<const s
   }
   if (copy == Mode::Box) {
     // The innermost dimension varies fastest.
-    std::array<unsigned, kMostDimensions> step{};
+    std::array<unsigned, kMaxDimensions> step{};
     for (unsigned d = 0; d < rank;) {
       for (unsigned k = 0; k < rank; ++k)
         here[k] = at[k] + step[k];
@@ -203,7 +203,7 @@ std::vector<TensorMap::Element> TensorMap::elements(Mode copy, std::span<const s
   constexpr unsigned kFixedPixels = 128;
   const unsigned spatial = isAlongWidth() ? 1 : rank - 2;
   const auto moves = isAlongWidth() ? offsets.subspan(std::min<std::size_t>(1, offsets.size())) : offsets;
-  std::array<std::int64_t, kMostDimensions> pixel{};
+  std::array<std::int64_t, kMaxDimensions> pixel{};
   std::copy(at.begin(), at.begin() + rank, pixel.begin());
   for (unsigned p = 0; p < (copy == Mode::Width128 ? kFixedPixels : pixels); ++p) {
     here = pixel;

@@ -21,7 +21,7 @@ namespace orias::launch {
 /// "Tensors".
 struct TensorMap {
   static constexpr std::size_t kBytes = 128;
-  static constexpr unsigned kMostDimensions = 5, kMostSpatial = 3;
+  static constexpr unsigned kMaxDimensions = 5, kMaxSpatial = 3;
 
   /// Numbered as in tensormap.replace.
   enum class Type : std::uint8_t { U8, U16, U32, S32, U64, S64, F16, F32, F32Ftz, F64, BF16, TF32, TF32Ftz };
@@ -32,18 +32,18 @@ struct TensorMap {
 
   std::uint64_t address = 0;
   Type type = Type::U32;
-  unsigned rank = 1;                                                  ///< 1 to 5
-  std::array<std::uint64_t, kMostDimensions> size{1, 1, 1, 1, 1};     ///< elements, the innermost dimension first
-  std::array<std::uint64_t, kMostDimensions - 1> stride{};            ///< bytes from the second dimension on
-  std::array<unsigned, kMostDimensions> box{1, 1, 1, 1, 1};           ///< elements that a copy spans
-  std::array<unsigned, kMostDimensions> elementStride{1, 1, 1, 1, 1}; ///< stride between copied elements
-  unsigned interleave = 0;                                            ///< 0 none, 1 16 bytes, 2 32 bytes
-  unsigned swizzle = 0;                                               ///< 0 none, 1 32, 2 64, 3 128 bytes
-  unsigned swizzleAtomicity = 0;                                      ///< 0 16 bytes; others are not modeled
-  bool fillsNan = false;                                              ///< the value of elements outside
+  unsigned rank = 1;                                                 ///< 1 to 5
+  std::array<std::uint64_t, kMaxDimensions> size{1, 1, 1, 1, 1};     ///< elements, the innermost dimension first
+  std::array<std::uint64_t, kMaxDimensions - 1> stride{};            ///< bytes from the second dimension on
+  std::array<unsigned, kMaxDimensions> box{1, 1, 1, 1, 1};           ///< elements that a copy spans
+  std::array<unsigned, kMaxDimensions> elementStride{1, 1, 1, 1, 1}; ///< stride between copied elements
+  unsigned interleave = 0;                                           ///< 0 none, 1 16 bytes, 2 32 bytes
+  unsigned swizzle = 0;                                              ///< 0 none, 1 32, 2 64, 3 128 bytes
+  unsigned swizzleAtomicity = 0;                                     ///< 0 16 bytes; others are not modeled
+  bool fillsNan = false;                                             ///< the value of elements outside
   Mode mode = Mode::Box; ///< Image, Width and Width128 use the fields below, and no box; FourRows is for Box maps
-  std::array<int, kMostSpatial> lower{}, upper{}; ///< corners of the pixels' bounding box
-  unsigned channels = 1, pixels = 1;              ///< of a copy
+  std::array<int, kMaxSpatial> lower{}, upper{}; ///< corners of the pixels' bounding box
+  unsigned channels = 1, pixels = 1;             ///< of a copy
 
   std::array<std::byte, kBytes> encode() const;
   static TensorMap decode(std::span<const std::byte, kBytes> bytes);

@@ -304,10 +304,10 @@ class Multiplication {
       return;
     }
     if (low >= high) fault_ = TensorFault{"metadata", "undefined metadata of a sparse product"};
-    const unsigned neighbours = ofChunk / 4;
+    const unsigned neighbors = ofChunk / 4;
     for (const unsigned place : {low, high})
-      for (unsigned n = 0; n < neighbours; ++n)
-        places_.push_back(first + place * neighbours + n);
+      for (unsigned n = 0; n < neighbors; ++n)
+        places_.push_back(first + place * neighbors + n);
   }
   /// The column of A of the k-th stored element of a row.
   unsigned placeOfElement(unsigned row, unsigned k) const { return s_.isSparse ? places_[row * s_.held + k] : k; }

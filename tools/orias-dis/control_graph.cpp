@@ -1,7 +1,7 @@
 #include "tools/orias-dis/control_graph.h"
 
 #include "encoder/isa/desc.h"
-#include "encoder/isa/older_words.h"
+#include "encoder/isa/pre_sm90_encoding.h"
 
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
@@ -46,9 +46,9 @@ class Recovery {
 
  private:
   std::uint32_t nodeAt(std::uint32_t word) const {
-    const auto behind = std::upper_bound(graph_.nodes.begin(), graph_.nodes.end(), word,
-                                         [](std::uint32_t w, const GraphNode& node) { return w < node.first; });
-    return static_cast<std::uint32_t>(behind - graph_.nodes.begin()) - 1;
+    const auto after = std::upper_bound(graph_.nodes.begin(), graph_.nodes.end(), word,
+                                        [](std::uint32_t w, const GraphNode& node) { return w < node.first; });
+    return static_cast<std::uint32_t>(after - graph_.nodes.begin()) - 1;
   }
 
   void markEntries() {

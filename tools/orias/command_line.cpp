@@ -22,13 +22,13 @@ namespace {
 constexpr unsigned kDeepestOptionsFile = 16;
 
 // ptxas' limits on every architecture from sm_75 on: observed with -maxrregcount and -v.
-constexpr unsigned kFewestRegisters = 24;
+constexpr unsigned kMinRegisters = 24;
 constexpr unsigned kArchMinRegisters = 32;
 // Pipelining, rematerialization before allocation, and outlining: each makes attempts that it may discard.
 constexpr std::string_view kExpensivePhases = "24,54,69,69b,69d,136";
 constexpr unsigned kUsualUsageLevel = 5, kHighestUsageLevel = 10;
 constexpr int kUsualWarpWorth = 35; // the default of PreSchedWarpWorth
-constexpr unsigned kMostRegisters = 255;
+constexpr unsigned kMaxRegisters = 255;
 
 // The phases that merge equal code: MergeEquivalentConditionalFlow and its late form.
 constexpr std::string_view kMergingPhases = "133,136";
@@ -247,15 +247,15 @@ void Parser::setArchitecture(const std::string& name) {
 /// The value of an option that limits registers.
 unsigned Parser::registerLimit(Option option, const std::string& value) {
   if (value == "archmin") return kArchMinRegisters;
-  unsigned limit = value == "archmax" ? kMostRegisters : number(spec(option), value);
+  unsigned limit = value == "archmax" ? kMaxRegisters : number(spec(option), value);
   const std::string name = spec(option).display();
-  if (limit > kMostRegisters) {
+  if (limit > kMaxRegisters) {
     line_.warnings.push_back(fmt::format("{}: {} registers exceed the maximum per thread; ignored", name, limit));
     limit = Options::kNoRegisterLimit;
-  } else if (limit < kFewestRegisters) {
+  } else if (limit < kMinRegisters) {
     line_.warnings.push_back(
-        fmt::format("{}: {} registers are too few for the ABI; using {}", name, limit, kFewestRegisters));
-    limit = kFewestRegisters;
+        fmt::format("{}: {} registers are too few for the ABI; using {}", name, limit, kMinRegisters));
+    limit = kMinRegisters;
   }
   return limit;
 }

@@ -25,9 +25,9 @@
 namespace {
 
 /// Blocks of up to 256 bytes in steps of 16 bytes; four sizes in each octave above.
-constexpr std::size_t kGrain = 16, kMostSmallBits = 8, kMostSmall = std::size_t{1} << kMostSmallBits;
+constexpr std::size_t kGrain = 16, kMaxSmallBits = 8, kMaxSmall = std::size_t{1} << kMaxSmallBits;
 constexpr std::size_t kLargestBits = 20, kLargest = std::size_t{1} << kLargestBits;
-constexpr std::size_t kSmallClasses = kMostSmall / kGrain, kLargeClasses = (kLargestBits - kMostSmallBits) * 4;
+constexpr std::size_t kSmallClasses = kMaxSmall / kGrain, kLargeClasses = (kLargestBits - kMaxSmallBits) * 4;
 constexpr std::size_t kClasses = kSmallClasses + kLargeClasses;
 /// Spans are whole units.
 constexpr std::size_t kUnit = std::size_t{4} << 10, kLargestSpan = std::size_t{64} << 10;
@@ -41,14 +41,14 @@ constexpr std::size_t kInSmallPages = std::size_t{1} << 20;
 constexpr std::size_t kBatch = std::size_t{64} << 10;
 
 constexpr std::size_t classOf(std::size_t size) {
-  if (size <= kMostSmall) return size == 0 ? 0 : (size - 1) / kGrain;
-  const auto octave = static_cast<std::size_t>(std::bit_width(size - 1) - 1); // kMostSmallBits and more
-  return kSmallClasses + (octave - kMostSmallBits) * 4 + ((size - 1) >> (octave - 2) & 3);
+  if (size <= kMaxSmall) return size == 0 ? 0 : (size - 1) / kGrain;
+  const auto octave = static_cast<std::size_t>(std::bit_width(size - 1) - 1); // kMaxSmallBits and more
+  return kSmallClasses + (octave - kMaxSmallBits) * 4 + ((size - 1) >> (octave - 2) & 3);
 }
 constexpr std::size_t bytesOf(std::size_t sizeClass) {
   if (sizeClass < kSmallClasses) return (sizeClass + 1) * kGrain;
   const std::size_t large = sizeClass - kSmallClasses;
-  return (large % 4 + 5) << (large / 4 + kMostSmallBits - 2);
+  return (large % 4 + 5) << (large / 4 + kMaxSmallBits - 2);
 }
 static_assert(classOf(kLargest) + 1 == kClasses && bytesOf(kClasses - 1) == kLargest);
 /// The size in bytes of the next span of a class whose spans have `had` bytes: the same again, up to a limit.
@@ -148,9 +148,9 @@ void* operator new(std::size_t size) {
     lists.free[sizeClass] = block->next;
     return block;
   }
-  const std::uintptr_t block = lists.fresh[sizeClass], behind = block + bytesOf(sizeClass);
-  if (block != 0 && behind <= lists.end[sizeClass]) {
-    lists.fresh[sizeClass] = behind;
+  const std::uintptr_t block = lists.fresh[sizeClass], after = block + bytesOf(sizeClass);
+  if (block != 0 && after <= lists.end[sizeClass]) {
+    lists.fresh[sizeClass] = after;
     return reinterpret_cast<void*>(block);
   }
   if (void* made = newSpan(sizeClass)) return made;

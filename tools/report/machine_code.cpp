@@ -1,7 +1,7 @@
 #include "tools/report/machine_code.h"
 
 #include "encoder/isa/effects.h"
-#include "encoder/isa/older_words.h"
+#include "encoder/isa/pre_sm90_encoding.h"
 #include "encoder/isa/print.h"
 #include "encoder/isa/target.h"
 #include "encoder/listing.h"
@@ -27,9 +27,9 @@ ordered_json scoreboard(std::uint8_t number) {
 char laneMark(const encoder::ListingRow& row) {
   if (row.uniform) return 'U';
   switch (row.lanes) {
-  case encoder::LaneMark::Uniform: return 'u';
-  case encoder::LaneMark::Varying: return 'v';
-  case encoder::LaneMark::Unknown: break;
+  case encoder::UniformityNote::Uniform: return 'u';
+  case encoder::UniformityNote::Varying: return 'v';
+  case encoder::UniformityNote::Unknown: break;
   }
   return ' ';
 }
@@ -124,8 +124,8 @@ ordered_json machineCodeJson(const FunctionJob& job) {
     ranges.push_back({isa::fileName(range.file), range.reg, range.first, range.end});
   // Marks of instructions that later phases have merged or replaced are only in the Ori text.
   std::string marks;
-  for (const encoder::LaneMark mark : code.laneMarks)
-    marks += mark == encoder::LaneMark::Uniform ? 'u' : mark == encoder::LaneMark::Varying ? 'v' : ' ';
+  for (const encoder::UniformityNote mark : code.laneMarks)
+    marks += mark == encoder::UniformityNote::Uniform ? 'u' : mark == encoder::UniformityNote::Varying ? 'v' : ' ';
   return {{"text", std::move(text)},
           {"labels", std::move(label)},
           {"control", std::move(control)},

@@ -1,7 +1,7 @@
 #include "tools/report/waits.h"
 
 #include "encoder/isa/effects.h"
-#include "encoder/isa/older_words.h"
+#include "encoder/isa/pre_sm90_encoding.h"
 
 #include <algorithm>
 #include <array>

@@ -23,10 +23,10 @@ class LatencyMatrix {
   static std::uint8_t indexOn(const Axis& axis, Access access);
 
   Axis rows_{}, columns_{};
-  static constexpr unsigned kMostCells = 320;
+  static constexpr unsigned kMaxCells = 320;
   unsigned width_ = 0, size_ = 0;
   unsigned largest_ = 0;
-  std::array<Latency, kMostCells> cells_{}; ///< `size_` of them
+  std::array<Latency, kMaxCells> cells_{}; ///< `size_` of them
 };
 
 /// The contents of one data file.

@@ -168,7 +168,7 @@ class FunctionWriter {
   void storeTo(const std::string& space, const std::string& address, unsigned bytes);
   void loadFrom(const std::string& space, const std::string& address, unsigned bytes, bool readOnly);
   void exchange();
-  void readNeighbour();
+  void readNeighbor();
 
   // pointers.cpp
   void pointerStatement();

@@ -218,7 +218,7 @@ void FunctionWriter::exchange() {
   constexpr unsigned kWidths[] = {2, 4, 4, 8, 16};
   const unsigned bytes = random_.pick(kWidths);
   storeTo(".shared", "%shx", bytes);
-  if (bytes >= 4 && random_.percent(30)) return readNeighbour();
+  if (bytes >= 4 && random_.percent(30)) return readNeighbor();
   barrier();
   std::string other = fresh(Kind::B32), address = fresh(Kind::B32);
   if (random_.percent(50)) {
@@ -235,7 +235,7 @@ void FunctionWriter::exchange() {
 
 /// Reads the value that the next lane of the warp has stored, at a constant distance from the thread's own slot,
 /// between barriers of the warp. A shuffle may directly follow the first one. The last lane gets 0.
-void FunctionWriter::readNeighbour() {
+void FunctionWriter::readNeighbor() {
   const std::string mask = context().mask;
   std::string value = fresh(Kind::B32), isThere = fresh(Kind::Pred), lane = fresh(Kind::B32);
   emit("and.b32 {}, %ltid, 31", lane);

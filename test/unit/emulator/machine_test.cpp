@@ -310,12 +310,12 @@ TEST_CASE("LDGSTS: memcheck finds a missing wait, and a copy to where no shared 
 namespace {
 
 /// A product of zeros that is added to R4 and R5, followed by two instructions and a store of R4.
-Program product(const char* behind, const char* wait, const char* group = ", gsb0") {
+Program product(const char* after, const char* wait, const char* group = ", gsb0") {
   static std::string text;
   text = std::string("HGMMA.64x8x16.F16 R4, gdesc[UR4], R4") + group;
   Program p = program({"LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR8, c[0x0][0x208]", "MOV R0, 0x3c003c00", "MOV R4, R0",
                        "MOV R5, R0", "UMOV UR4, 0x40", "UMOV UR5, 0x0", "UMOV UR6, 0x40", "UMOV UR7, 0x0",
-                       "WARPGROUP.ARRIVE", text.c_str(), behind, wait, "STG.E desc[UR8][R2.64], R4", "EXIT"});
+                       "WARPGROUP.ARRIVE", text.c_str(), after, wait, "STG.E desc[UR8][R2.64], R4", "EXIT"});
   p.staticShared = 4096;
   return p;
 }

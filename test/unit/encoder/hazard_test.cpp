@@ -1,5 +1,5 @@
 #include "encoder/hazard.h"
-#include "encoder/isa/older_words.h"
+#include "encoder/isa/pre_sm90_encoding.h"
 #include "test/unit/encoder/assembly.h"
 
 #include <doctest/doctest.h>

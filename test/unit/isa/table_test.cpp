@@ -123,10 +123,10 @@ TEST_CASE("results come first, but for the barrier of BSSY") { // ori::resultSlo
   for (unsigned n = 0; n < static_cast<unsigned>(Op::kCount); ++n) {
     const InstrDesc& row = desc(static_cast<Op>(n));
     CAPTURE(row.name);
-    bool isBehindSource = false;
+    bool isAfterSource = false;
     for (unsigned slot = 0; slot < row.slotCount; ++slot) {
-      CHECK((row.roles[slot] != Role::Def || !isBehindSource || static_cast<Op>(n) == Op::BSSY));
-      isBehindSource |= row.roles[slot] == Role::Use;
+      CHECK((row.roles[slot] != Role::Def || !isAfterSource || static_cast<Op>(n) == Op::BSSY));
+      isAfterSource |= row.roles[slot] == Role::Use;
     }
   }
 }

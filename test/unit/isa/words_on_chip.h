@@ -1,6 +1,6 @@
 #pragma once
 
-#include "encoder/isa/older_words.h"
+#include "encoder/isa/pre_sm90_encoding.h"
 
 #include <cstdint>
 #include <doctest/doctest.h>

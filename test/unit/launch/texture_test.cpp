@@ -57,7 +57,7 @@ TEST_CASE("the nearest texel, and what stands outside") {
   CHECK(sampled(kLine, std::bit_cast<float>(0x7fc00000u)) == 0);
 }
 
-TEST_CASE("filters weigh neighbours in 256 steps") {
+TEST_CASE("filters weigh neighbors in 256 steps") {
   const std::string linear = R"(, "filter": "linear")";
   CHECK(sampled(kLine + linear, 1.5f) == 10);
   CHECK(sampled(kLine + linear, 1.75f) == 12.5f);

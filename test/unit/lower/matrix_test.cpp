@@ -15,7 +15,7 @@ unsigned count(const std::string& text, std::string_view part) {
 
 } // namespace
 
-TEST_CASE("neighbours of 32 bits in a fragment are loaded and stored at once") {
+TEST_CASE("neighbors of 32 bits in a fragment are loaded and stored at once") {
   const std::string registers = "{%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}";
   const auto stored = [&](const std::string& layout, const std::string& stride) {
     return lowered("wmma.store.d.sync.aligned." + layout + ".m16n16k16.global.f32 [%rd1], " + registers + stride + ";");

@@ -34,11 +34,11 @@ TEST_CASE("pressure: by block and by instruction, with widths") {
   CHECK(pressure.liveIn(2)[kR] == 3);
   CHECK(pressure.inBlock(1)[kR] == 4);
   CHECK(pressure.maximum()[kP] == 1);
-  const std::vector<FileCounts> inFront = liveInFrontOf(liveness, *f.block(2));
-  REQUIRE(inFront.size() == 3);
-  CHECK(inFront[0][kR] == 3);
-  CHECK(inFront[1][kR] == 1);
-  CHECK(inFront[2][kR] == 0);
+  const std::vector<FileCounts> before = liveBefore(liveness, *f.block(2));
+  REQUIRE(before.size() == 3);
+  CHECK(before[0][kR] == 3);
+  CHECK(before[1][kR] == 1);
+  CHECK(before[2][kR] == 0);
 }
 
 TEST_CASE("pressure: the report") {

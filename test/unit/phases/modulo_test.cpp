@@ -104,7 +104,7 @@ TEST_CASE("earliest and latest times") {
   CHECK(times.length == 15);
 }
 
-TEST_CASE("the branch's chain is ordered first, then recurrences, then by neighbours") {
+TEST_CASE("the branch's chain is ordered first, then recurrences, then by neighbors") {
   // 0 -> 1 -> 2 (a load and its use, which is a recurrence), 3 -> 4 (counter and branch).
   LoopGraph graph = chain({30, 4});
   graph.connect({2, 2, 4, 1});

@@ -10,8 +10,8 @@ using namespace orias::phases;
 namespace {
 
 constexpr std::initializer_list<Rewriter::Rule> kRules = {
-    simplifyPhi, propagateCopies, propagateConstantLoad, foldConstants,   simplifyAlgebra, foldWideAddress,
-    foldOffset,  separateNumber,  separateProduct,       foldUniformBase, combineSums,     combineLogic};
+    simplifyPhi, propagateCopies,  propagateConstantLoad, foldConstants,   simplifyAlgebra, foldWideAddress,
+    foldOffset,  splitConstOffset, separateProduct,       foldUniformBase, combineSums,     combineLogic};
 constexpr RuleTable kAll(kRules), kAskedAlways(kRules, true);
 
 /// The instructions of a kernel in SSA form, one per line, after the rules.

@@ -31,7 +31,7 @@ struct Program {
     REQUIRE(test::lift(test::assemble(assembly), function));
   }
   std::vector<isa::Word> words(phases::ControlOptions options = {}) {
-    phases::assignControls(function, options);
+    phases::assignControlInfo(function, options);
     return encoder::encodeInstructions(function).words;
   }
   std::vector<const ori::Instr*> instrs() const {
@@ -268,7 +268,7 @@ TEST_CASE("controls: latencies beyond one stall count become NOPs") {
   CHECK(all[0]->control.stall + all[1]->control.stall == 24);
 }
 
-TEST_CASE("controls: reuse flags only between neighbours, and never of what is written") {
+TEST_CASE("controls: reuse flags only between neighbors, and never of what is written") {
   Program program({"FFMA R2, R4, R5, R6", "FFMA R3, R4, R5, R7", "FFMA R4, R4, R8, R7", "FFMA R9, R4, R8, R7", "EXIT"});
   program.words();
   const auto all = program.instrs();

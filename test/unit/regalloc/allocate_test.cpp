@@ -510,8 +510,8 @@ TEST_CASE("a reload stays where the paths before it disagree") {
   CHECK(a.problem == "");
   const std::string text = a.text();
   CHECK(countOf(text, "STL ") > 0);
-  const std::string behind = text.substr(text.find("S2R "));
-  CHECK(countOf(behind, "LDL ") == 2); // one on the side, one after it for both reads
+  const std::string after = text.substr(text.find("S2R "));
+  CHECK(countOf(after, "LDL ") == 2); // one on the side, one after it for both reads
 }
 
 TEST_CASE("the question whether registers are enough counts predicates that wait in them") {

@@ -2,7 +2,7 @@
 
 #include "allocation.h"
 
-#include "regalloc/slots.h"
+#include "regalloc/register_placement.h"
 #include "regalloc/spill.h"
 
 #include <limits>
@@ -34,7 +34,7 @@ class Crowd {
 
   Webs webs;
   Placement placement;
-  SlotBudget budget;
+  RegisterBudget budget;
 };
 
 } // namespace

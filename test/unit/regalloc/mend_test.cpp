@@ -26,7 +26,7 @@ Webs websOf(const std::vector<std::tuple<unsigned, Point, Point>>& lives) {
 }
 
 /// Checks that no two webs share a slot at a point, tuples are aligned, and `used` is the highest slot.
-void checkPlaced(const Webs& webs, const Placement& placement, const SlotBudget& budget) {
+void checkPlaced(const Webs& webs, const Placement& placement, const RegisterBudget& budget) {
   REQUIRE(placement.failed.empty());
   std::vector<Range> taken(budget.limit);
   unsigned used = 0;
@@ -65,7 +65,7 @@ TEST_CASE("of two placements that lack something, registers count before webs") 
 TEST_CASE("a web takes the place of one that can go elsewhere") {
   // The pair needs slots 0 and 1 or 2 and 3; a single web is in each half.
   const Webs webs = websOf({{1, 0, 10}, {1, 0, 10}, {2, 0, 10}});
-  const SlotBudget budget{4, {}, {}, isa::File::R, {}};
+  const RegisterBudget budget{4, {}, {}, isa::File::R, {}};
   Placement failed{{0, 2, kNoSlot}, {2}, 3};
   checkPlaced(webs, mend(webs, budget, failed), budget);
 }
@@ -73,7 +73,7 @@ TEST_CASE("a web takes the place of one that can go elsewhere") {
 TEST_CASE("nothing is placed where nothing fits, or where slots are nobody's") {
   const Webs webs = websOf({{1, 0, 10}, {1, 0, 10}, {2, 0, 10}});
   const Placement failed{{0, 2, kNoSlot}, {2}, 3};
-  SlotBudget budget{3, {}, {}, isa::File::R, {}};
+  RegisterBudget budget{3, {}, {}, isa::File::R, {}};
   CHECK(mend(webs, budget, failed).failed == std::vector<std::uint32_t>{2});
   budget.limit = 4;
   budget.reserved = {false, true};
@@ -91,7 +91,7 @@ TEST_CASE("of random webs in as many registers as are wanted at once, more find 
       lives.emplace_back(random() % 4 == 0 ? 2 : 1, start, start + 1 + random() % 20);
     }
     const Webs webs = websOf(lives);
-    const SlotBudget budget{(webs.mostOccupied(200) + 1) / 2 * 2, {}, {}, isa::File::R, {}};
+    const RegisterBudget budget{(webs.mostOccupied(200) + 1) / 2 * 2, {}, {}, isa::File::R, {}};
     // First fit in program order.
     Placement first{std::vector<std::uint32_t>(webs.all.size(), kNoSlot), {}, 0};
     std::vector<Range> taken(budget.limit);

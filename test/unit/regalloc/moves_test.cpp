@@ -67,15 +67,15 @@ TEST_CASE("a value keeps its register from one block to the next, and may leave 
   for (std::uint32_t seed = 0; seed < 30; ++seed) {
     CAPTURE(seed);
     const Lives lives = randomLives(seed, 16, 120);
-    std::string before, behind;
+    std::string before, after;
     for (unsigned i = 0; i < 4; ++i) {
       before += fmt::format("  LDS %r{}, [URZ+{}];\n", i, 4 * i);
-      behind += fmt::format("  STS [URZ], %r{};\n", i);
+      after += fmt::format("  STS [URZ], %r{};\n", i);
     }
     auto module = ori::test::kernel(lives.declarations + ".L0:\n" + before + "  -> .L1;\n.L1 depth 1:\n" + lives.body +
                                     "  IADD3 %r0, %r0, 1, RZ;\n  ISETP.LT.U32.AND %p5, PT, %r0, 9, PT;\n"
                                     "  @%p5 BRA .L1;\n  -> .L2;\n.L2:\n" +
-                                    behind + "  EXIT;\n");
+                                    after + "  EXIT;\n");
     ori::Function& function = *module->functions.front();
     AllocationOptions options;
     options.maxRegisters = 24;

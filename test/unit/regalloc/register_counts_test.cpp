@@ -1,6 +1,6 @@
 #include "allocation.h"
 
-#include "ori/register_requests.h"
+#include "ori/setmaxnreg.h"
 #include "regalloc/check.h"
 
 using namespace orias;
@@ -34,14 +34,14 @@ AllocationOptions entry(unsigned registers) {
 TEST_CASE("register counts: fewer behind what is given back, more behind the answer") {
   auto module = ori::test::kernel(uneven(2, 24, 104));
   const ori::Function& function = *module->functions.front();
-  const ori::RegisterCounts counts(function, 64);
+  const ori::WarpRegisterCounts counts(function, 64);
   CHECK(counts.atStart(0) == 64);
   CHECK(counts.atStart(1) == 64); // the loop, also from its backedge
   CHECK(counts.atStart(2) == 104);
   CHECK(counts.atStart(3) == 64);
   unsigned count = 64;
   for (const ori::Instr& instr : *function.block(3))
-    count = ori::RegisterCounts::behind(instr, count);
+    count = ori::WarpRegisterCounts::after(instr, count);
   CHECK(count == 24);
   CHECK(ori::mostRegistersRequested(function) == 104u);
 }
@@ -51,7 +51,7 @@ TEST_CASE("register counts: where paths meet, the fewest") {
       ori::test::kernel(".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.U32.AND %p1, PT, %r0, 128, PT;\n @%p1 BRA .L2;\n"
                         " -> .L1;\n.L1:\n USETMAXREG.DEALLOC.CTAPOOL 40;\n -> .L2;\n.L2:\n STS [%r0], %r0;\n"
                         " EXIT;\n");
-  CHECK(ori::RegisterCounts(*module->functions.front(), 64).atStart(2) == 40);
+  CHECK(ori::WarpRegisterCounts(*module->functions.front(), 64).atStart(2) == 40);
 }
 
 TEST_CASE("values take registers that a warp has asked for, and the count at entry is what the kernel states") {

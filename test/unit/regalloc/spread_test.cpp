@@ -1,7 +1,7 @@
 #include "allocation.h"
 
 #include "regalloc/live_ranges.h"
-#include "regalloc/slots.h"
+#include "regalloc/register_placement.h"
 #include "regalloc/webs.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::vector<std::uint32_t> spread(std::string_view body, unsigned width = 4) {
   const ori::Function& function = *module->functions.front();
   const LiveRanges ranges(function, File::R);
   const Webs webs = buildWebs(function, File::R, ranges, {.coalesce = false});
-  SlotBudget budget;
+  RegisterBudget budget;
   budget.limit = 32;
   Placer placer(function, webs);
   Placement placement = placer.place(budget, Order::ByStart);

@@ -1,4 +1,4 @@
-#include "regalloc/taken_slots.h"
+#include "regalloc/taken_registers.h"
 
 #include <doctest/doctest.h>
 #include <random>

@@ -225,7 +225,7 @@ TEST_CASE("products before sm_90 of four bits, of 8-bit floating-point numbers, 
   }
 }
 
-TEST_CASE("HMMA.884: a step gives four neighbours of a row of one of four products") {
+TEST_CASE("HMMA.884: a step gives four neighbors of a row of one of four products") {
   const auto half = [](unsigned value) { return std::uint32_t{ieee::floatToHalf(static_cast<float>(value))}; };
   for (const unsigned step : {0u, 1u}) {
     WarpValues w;

@@ -41,7 +41,7 @@ def hierarchy(tree: wp.uint64, low: wp.array(dtype=wp.vec3), high: wp.array(dtyp
 
 
 @wp.kernel
-def neighbours(grid: wp.uint64, x: wp.array(dtype=wp.vec3), density: wp.array(dtype=float), radius: float):
+def neighbors(grid: wp.uint64, x: wp.array(dtype=wp.vec3), density: wp.array(dtype=float), radius: float):
     i = wp.hash_grid_point_id(grid, wp.tid())
     total = float(0.0)
     for j in wp.hash_grid_query(grid, x[i], radius):
@@ -59,4 +59,4 @@ def sample_volume(volume: wp.uint64, points: wp.array(dtype=wp.vec3), values: wp
     gradients[i] = g
 
 
-KERNELS = [cast_rays, signed_distance, overlaps, hierarchy, neighbours, sample_volume]
+KERNELS = [cast_rays, signed_distance, overlaps, hierarchy, neighbors, sample_volume]

@@ -47,12 +47,12 @@ bool isWholeRegister(const ori::Function& function, const isa::Operand& operand)
 
 /// In SSA form: whether the operand is an immediate, a constant at a known address, or a register that is defined
 /// outside the loop or set to constants.
-bool isSameInEachRound(const Definitions& definitions, const ori::Loops& loops, ori::LoopId loop,
-                       const isa::Operand& operand);
+bool isLoopInvariant(const Definitions& definitions, const ori::Loops& loops, ori::LoopId loop,
+                     const isa::Operand& operand);
 
 /// The operand for use in the preheader: constants that are set in the loop are set there again.
-isa::Operand inFrontOf(const Definitions& definitions, const ori::Loops& loops, ori::LoopId loop, ori::Builder& front,
-                       const isa::Operand& operand);
+isa::Operand blockBefore(const Definitions& definitions, const ori::Loops& loops, ori::LoopId loop, ori::Builder& front,
+                         const isa::Operand& operand);
 
 /// An induction variable of 32 or 64 bits, in SSA form.
 struct Counter {
@@ -69,7 +69,7 @@ std::vector<Counter> findCounters(const Definitions& definitions, const ori::Loo
 
 /// A comparison of a counter with a loop-invariant value that alone decides whether a lane leaves the loop, at a block
 /// that each iteration executes.
-struct CounterTest {
+struct ExitTest {
   ori::Instr* compare = nullptr;
   ori::Instr* branch = nullptr;
   bool comparesNext = false;     ///< the value of the next iteration is compared
@@ -81,12 +81,11 @@ struct CounterTest {
 };
 
 /// The exit test that `compare` is part of; empty if it is not one.
-std::optional<CounterTest> testOf(const Definitions& definitions, const ori::Loops& loops,
-                                  const ori::DomTree& dominators, ori::LoopId loop, const Counter& counter,
-                                  ori::Instr& compare);
+std::optional<ExitTest> testOf(const Definitions& definitions, const ori::Loops& loops, const ori::DomTree& dominators,
+                               ori::LoopId loop, const Counter& counter, ori::Instr& compare);
 
 /// Whether the final value of the induction variable is known: a constant; the limit, if the test is for equality; or
 /// the limit if the step is 1 or -1 towards it (then the initial value if that is already past the limit).
-bool endsInOrder(const CounterTest& test, const Counter& counter);
+bool endsInOrder(const ExitTest& test, const Counter& counter);
 
 } // namespace orias::phases

@@ -1,7 +1,7 @@
 // Observed: nvdisasm's text for the words that ptxas emits for sm_80 and sm_90. If the table decodes a word of sm_80
 // differently from nvdisasm, this file corrects or rejects the word.
 
-#include "encoder/isa/older_words.h"
+#include "encoder/isa/pre_sm90_encoding.h"
 
 #include "encoder/isa/word.h"
 
@@ -423,8 +423,8 @@ void printAsTuring(const Inst& inst, std::string& text) {
     const std::size_t name = text.find(row.mnemonic);
     std::size_t at = text.find(' ', name);
     // The stored components and the mode for texels outside the surface follow the scope.
-    for (const std::string_view behind : {".IGN", ".TRAP", ".RG", ".R"})
-      if (row.pipe == Pipe::Tex && std::string_view(text).substr(0, at).ends_with(behind)) at -= behind.size();
+    for (const std::string_view after : {".IGN", ".TRAP", ".RG", ".R"})
+      if (row.pipe == Pipe::Tex && std::string_view(text).substr(0, at).ends_with(after)) at -= after.size();
     text.insert(at, ".SYS");
     break;
   }

@@ -1,4 +1,4 @@
-#include "phases/equal_ends.h"
+#include "phases/tail_merge.h"
 
 #include "encoder/isa/desc.h"
 

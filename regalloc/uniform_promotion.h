@@ -10,10 +10,10 @@ namespace orias::regalloc {
 /// Webs of file R that can be spilled to uniform registers instead of local memory when R is short (knob 628,
 /// pre-allocation promotion to UR, of the document on uniform registers). All lanes that read such a web together must
 /// read the same value, and all its definitions must be unguarded, in blocks that all lanes of the warp run together.
-class UniformRefuge {
+class UniformPromotion {
  public:
   /// `room`: the number of uniform registers that are free at all points.
-  UniformRefuge(const ori::Function& function, unsigned room) : function_(function), room_(room) {}
+  UniformPromotion(const ori::Function& function, unsigned room) : function_(function), room_(room) {}
 
   /// Whether the web may be spilled there; if so, subtracts its registers from the room. Also accepts constant values,
   /// which the caller should recompute.

@@ -1,4 +1,4 @@
-#include "phases/uniform/counterpart.h"
+#include "phases/uniform/uniform_form.h"
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
@@ -31,7 +31,7 @@ constexpr std::uint16_t kNoRow = 0xffff;
 
 /// By opcode: those with the same name plus a U before or after it.
 struct NamedRows {
-  std::array<std::uint16_t, kRows> before{}, behind{};
+  std::array<std::uint16_t, kRows> before{}, after{};
 };
 constexpr std::uint32_t hashOf(std::string_view name, std::uint32_t hash = 2166136261U) {
   for (const char c : name)
@@ -50,7 +50,7 @@ consteval NamedRows findNames() {
   NamedRows found;
   for (std::size_t i = 0; i < kRows; ++i) {
     found.before[i] = find(kRowNames[i] == "S2R" ? hashOf("S2UR") : hashOf(kRowNames[i], hashOf("U")));
-    found.behind[i] = find(hashOf("U", hashes[i]));
+    found.after[i] = find(hashOf("U", hashes[i]));
   }
   return found;
 }
@@ -67,8 +67,8 @@ const isa::InstrDesc* counterpartRow(Op op, const isa::Target& target) {
   };
   const isa::InstrDesc* before = row(kNamed.before[static_cast<std::size_t>(op)]);
   if (before) return before;
-  const isa::InstrDesc* behind = row(kNamed.behind[static_cast<std::size_t>(op)]);
-  return behind && behind->pipe == isa::Pipe::Uniform ? behind : nullptr;
+  const isa::InstrDesc* after = row(kNamed.after[static_cast<std::size_t>(op)]);
+  return after && after->pipe == isa::Pipe::Uniform ? after : nullptr;
 }
 
 /// The operand slot of the vector opcode that corresponds to a slot of the uniform one; -1 when there is none.

@@ -23,20 +23,20 @@ void dropRegisterRequests(Function& function);
 /// The minimum register count of a warp at each point: a data-flow analysis that takes the minimum at joins.
 /// Requested registers are available after the branch that tests the result, not before. Unreachable blocks have
 /// the count of the entry.
-class RegisterCounts {
+class WarpRegisterCounts {
  public:
-  RegisterCounts(const Function& function, unsigned atEntry);
+  WarpRegisterCounts(const Function& function, unsigned atEntry);
 
   unsigned atStart(BlockId block) const { return start_[block].count; }
   /// The count after an instruction; `before` is the count before it.
-  static unsigned behind(const Instr& instr, unsigned before);
+  static unsigned after(const Instr& instr, unsigned before);
   /// Calls f(instruction, count before it, count after it) for all instructions.
   template <typename F> void forEach(const Function& function, F&& f) const {
     for (const Block* block : function.layout()) {
       unsigned count = atStart(block->id);
       for (const Instr& instr : *block) {
         const unsigned before = count;
-        count = behind(instr, before);
+        count = after(instr, before);
         f(instr, before, count);
       }
     }

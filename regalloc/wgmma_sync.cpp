@@ -1,4 +1,4 @@
-#include "regalloc/products.h"
+#include "regalloc/wgmma_sync.h"
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/effects.h"
@@ -290,19 +290,19 @@ class Orderer {
 
 } // namespace
 
-bool isFactor(const Instr& instr, const ori::Operand& operand) {
+bool isWgmmaInput(const Instr& instr, const ori::Operand& operand) {
   if (!isProduct(instr) || operand.isDef || !operand.isReg(File::R)) return false;
   return &operand != &instr.op_(slotOf(instr, "Rc")) && &operand != &instr.guard();
 }
 
-bool keepFactors(ori::Function& function) {
+bool pinWgmmaInputs(ori::Function& function) {
   bool changed = false;
   for (ori::Block* block : function.layout())
     function.forEachSafe(*block, [&](Instr& product) {
       if (!isProduct(product)) return;
       std::vector<Operand> factors;
       for (const ori::Operand& o : product.ops()) {
-        if (!isFactor(product, o) || o.isZeroReg()) continue;
+        if (!isWgmmaInput(product, o) || o.isZeroReg()) continue;
         Operand plain = o.value();
         plain.flags = static_cast<std::uint8_t>(plain.flags & ~Operand::kNeg);
         factors.push_back(plain);
@@ -326,14 +326,14 @@ bool keepFactors(ori::Function& function) {
   return changed;
 }
 
-void letFactorsGo(ori::Function& function) {
+void unpinWgmmaInputs(ori::Function& function) {
   for (ori::Block* block : function.layout())
     function.forEachSafe(*block, [&](Instr& instr) {
       if (instr.op == Op::KEEP) function.erase(&instr);
     });
 }
 
-void orderProducts(ori::Function& function, const std::function<void(const Instr&, std::string)>& tell) {
+void insertWgmmaWaits(ori::Function& function, const std::function<void(const Instr&, std::string)>& tell) {
   Orderer(function, tell).run();
 }
 

@@ -1,4 +1,4 @@
-#include "regalloc/refuge_moves.h"
+#include "regalloc/cross_file_moves.h"
 
 #include "encoder/isa/target.h"
 #include "ori/analysis/analyses.h"
@@ -182,7 +182,7 @@ class Forwarder {
 
 } // namespace
 
-void forwardRefugeMoves(ori::Function& function, SpillState& state) {
+void forwardCrossFileMoves(ori::Function& function, SpillState& state) {
   if (!state.assignment.spillMoves.empty()) Forwarder(function, state).run();
 }
 

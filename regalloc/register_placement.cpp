@@ -1,4 +1,4 @@
-#include "regalloc/slots.h"
+#include "regalloc/register_placement.h"
 
 #include "regalloc/accumulators.h"
 #include "regalloc/call_abi.h"
@@ -26,7 +26,7 @@ template <typename F> void forEachWord(Segment s, F&& f) {
 
 } // namespace
 
-void SlotOccupancy::occupy(const Range& range) {
+void RegisterOccupancy::occupy(const Range& range) {
   if (range.empty()) return;
   const std::size_t needed = (range.end() + 63) / 64;
   // Grows by half: values come in program order.
@@ -38,7 +38,7 @@ void SlotOccupancy::occupy(const Range& range) {
     });
 }
 
-void SlotOccupancy::release(const Range& range) {
+void RegisterOccupancy::release(const Range& range) {
   for (Segment s : range.segments())
     forEachWord(s, [&](std::size_t word, std::uint64_t mask) {
       if (word < taken_.size()) taken_[word] &= ~mask;
@@ -107,7 +107,7 @@ Placer::Placer(const ori::Function& function, const Webs& webs) : webs_(webs), i
 
 class Placer::Pass {
  public:
-  Pass(Placer& placer, const SlotBudget& budget)
+  Pass(Placer& placer, const RegisterBudget& budget)
       : placer_(placer), webs_(placer.webs_), budget_(budget), taken_(fixedTaken(budget, webs_)),
         isSaved_(budget.limit, false) {
     placement_.slotOf.assign(webs_.all.size(), kNoSlot);
@@ -265,7 +265,7 @@ class Placer::Pass {
 
   Placer& placer_;
   const Webs& webs_;
-  const SlotBudget& budget_;
+  const RegisterBudget& budget_;
   TakenSlots taken_;
   std::vector<bool> isSaved_; ///< by slot: some web has it, so the function saves it anyway
   std::vector<std::uint32_t> wishes_;
@@ -277,7 +277,7 @@ namespace {
 
 /// Calls f(where, slots) for the fixed occupancy of a budget: registers that are lost around calls, and those above a
 /// limit.
-template <typename F> void forEachFixed(const SlotBudget& budget, F&& f) {
+template <typename F> void forEachFixed(const RegisterBudget& budget, F&& f) {
   const SlotSet all = SlotSet::between(0, budget.limit);
   for (const CallPoints::Lost& lost : budget.calls.lost)
     f(lost.where, lost.slots & all);
@@ -299,8 +299,8 @@ bool lacksLess(const Placement& a, const Placement& b, const Webs& webs) {
   return std::tuple(lacking(a), a.failed.size(), a.used) < std::tuple(lacking(b), b.failed.size(), b.used);
 }
 
-std::vector<SlotOccupancy> fixedSlots(const SlotBudget& budget) {
-  std::vector<SlotOccupancy> slots(budget.limit);
+std::vector<RegisterOccupancy> fixedSlots(const RegisterBudget& budget) {
+  std::vector<RegisterOccupancy> slots(budget.limit);
   forEachFixed(budget, [&](const Range& where, const SlotSet& taken) {
     for (std::size_t r = taken.from(0); r != SlotSet::kMost; r = taken.from(r + 1))
       slots[r].occupy(where);
@@ -308,7 +308,7 @@ std::vector<SlotOccupancy> fixedSlots(const SlotBudget& budget) {
   return slots;
 }
 
-TakenSlots fixedTaken(const SlotBudget& budget, const Webs& webs) {
+TakenSlots fixedTaken(const RegisterBudget& budget, const Webs& webs) {
   Point points = 0;
   const auto reach = [&](const Range& range) {
     if (!range.empty()) points = std::max(points, range.end());
@@ -326,7 +326,7 @@ TakenSlots fixedTaken(const SlotBudget& budget, const Webs& webs) {
   return taken;
 }
 
-SlotSet freeSlots(const TakenSlots& taken, const SlotBudget& budget, const Web& web) {
+SlotSet freeSlots(const TakenSlots& taken, const RegisterBudget& budget, const Web& web) {
   if (web.width > budget.limit) return {};
   SlotSet inUse;
   for (unsigned i = 0; i < web.width; ++i) {
@@ -338,7 +338,7 @@ SlotSet freeSlots(const TakenSlots& taken, const SlotBudget& budget, const Web& 
   return ~inUse & SlotSet::aligned(web.align) & SlotSet::between(0, budget.limit - web.width + 1);
 }
 
-Placement Placer::place(const SlotBudget& budget, Order order, const std::vector<bool>& isEarly) {
+Placement Placer::place(const RegisterBudget& budget, Order order, const std::vector<bool>& isEarly) {
   for (const Known& known : known_)
     if (std::tie(known.limit, known.rotated, known.order, known.isEarly) ==
         std::tie(budget.limit, budget.rotated, order, isEarly))
@@ -347,7 +347,7 @@ Placement Placer::place(const SlotBudget& budget, Order order, const std::vector
   return known_.back().placement;
 }
 
-Placement Placer::spread(const SlotBudget& budget, Placement placement, std::span<const TakenByMoving> taken,
+Placement Placer::spread(const RegisterBudget& budget, Placement placement, std::span<const TakenByMoving> taken,
                          const std::vector<bool>& isMoving) {
   return Pass(*this, budget).spread(std::move(placement), taken, isMoving);
 }

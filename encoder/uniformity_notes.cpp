@@ -7,7 +7,7 @@ namespace orias::encoder {
 
 namespace {
 
-LaneMark markOf(const ori::Instr& instr, const ori::Divergence& divergence) {
+UniformityNote markOf(const ori::Instr& instr, const ori::Divergence& divergence) {
   const auto differs = [&](const ori::Operand& operand) { return !divergence.isUniform(operand); };
   const auto isResult = [](const ori::Operand& operand) { return operand.isDef && !operand.isZeroReg(); };
   bool varies = differs(instr.guard());
@@ -15,14 +15,14 @@ LaneMark markOf(const ori::Instr& instr, const ori::Divergence& divergence) {
     varies |= std::ranges::any_of(instr.ops(), [&](const ori::Operand& o) { return isResult(o) && differs(o); });
   else
     varies |= std::ranges::any_of(instr.ops(), differs);
-  return varies ? LaneMark::Varying : LaneMark::Uniform;
+  return varies ? UniformityNote::Varying : UniformityNote::Uniform;
 }
 
 } // namespace
 
-std::vector<LaneMark> laneMarks(const ori::Function& function) {
+std::vector<UniformityNote> laneMarks(const ori::Function& function) {
   const ori::Divergence& divergence = function.analyses().divergence();
-  std::vector<LaneMark> marks(function.instrIdCount(), LaneMark::Unknown);
+  std::vector<UniformityNote> marks(function.instrIdCount(), UniformityNote::Unknown);
   for (const ori::Block* block : function.layout())
     for (const ori::Instr& instr : *block)
       marks[instr.id] = markOf(instr, divergence);

@@ -1,4 +1,4 @@
-#include "ori/register_requests.h"
+#include "ori/setmaxnreg.h"
 
 #include <algorithm>
 
@@ -77,11 +77,11 @@ void dropRegisterRequests(Function& function) {
     });
 }
 
-unsigned RegisterCounts::behind(const Instr& instr, unsigned before) {
+unsigned WarpRegisterCounts::after(const Instr& instr, unsigned before) {
   return instr.op == Op::USETMAXREG_DEALLOC ? std::min(before, countOf(instr)) : before;
 }
 
-RegisterCounts::RegisterCounts(const Function& function, unsigned atEntry) : start_(function.blockIdCount()) {
+WarpRegisterCounts::WarpRegisterCounts(const Function& function, unsigned atEntry) : start_(function.blockIdCount()) {
   std::vector<bool> isDirty(function.blockIdCount(), false);
   start_[function.entry()->id] = {atEntry, 0, true};
   isDirty[function.entry()->id] = true;
@@ -92,7 +92,7 @@ RegisterCounts::RegisterCounts(const Function& function, unsigned atEntry) : sta
       isDirty[block->id] = false;
       State now = start_[block->id];
       for (const Instr& instr : *block) {
-        now.count = behind(instr, now.count);
+        now.count = after(instr, now.count);
         if (instr.op == Op::USETMAXREG_ALLOC) now.asked = countOf(instr);
       }
       unsigned ways = 0;

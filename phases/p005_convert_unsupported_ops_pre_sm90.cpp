@@ -89,7 +89,7 @@ bool hasOlderWay(const isa::Target& target, const ori::Instr& instr) {
   }
 }
 
-void expandOlderWay(ori::Function& function, ori::Instr* instr) {
+void expandForPreSm90(ori::Function& function, ori::Instr* instr) {
   Expansion e(function, instr);
   switch (instr->op) {
   case Op::F2FP: return expandPack(e, *instr);

@@ -1,4 +1,4 @@
-#include "phases/loop_counters.h"
+#include "phases/induction_variables.h"
 
 #include "encoder/isa/desc.h"
 #include "ori/cfg_edit.h"
@@ -24,7 +24,7 @@ std::optional<std::uint32_t> numberOf(const Operand& o) {
 }
 
 /// The constant value of an operand, or of the register that it refers to.
-std::optional<std::uint32_t> numberBehind(const Definitions& definitions, const Operand& o) {
+std::optional<std::uint32_t> numberAfter(const Definitions& definitions, const Operand& o) {
   if (const auto number = numberOf(o)) return number;
   const ori::Function& function = definitions.function();
   if (!isWholeRegister(function, o) || function.vreg(o.reg).multiDef) return std::nullopt;
@@ -48,8 +48,8 @@ bool findStep(const Definitions& definitions, const ori::Loops& loops, LoopId lo
       ++own;
       continue;
     }
-    if (!isSameInEachRound(definitions, loops, loop, o)) return false;
-    const auto number = numberBehind(definitions, o);
+    if (!isLoopInvariant(definitions, loops, loop, o)) return false;
+    const auto number = numberAfter(definitions, o);
     by = by && number ? std::optional(*by + *number) : std::nullopt;
   }
   counter.step = step;
@@ -58,7 +58,7 @@ bool findStep(const Definitions& definitions, const ori::Loops& loops, LoopId lo
 }
 
 /// Computes how often a lane reaches the test, and the value compared last; leaves them empty if unknown.
-void countRounds(CounterTest& test, std::uint32_t first, std::uint32_t by, std::uint32_t limit) {
+void countTrips(ExitTest& test, std::uint32_t first, std::uint32_t by, std::uint32_t limit) {
   const isa::ICmp stay = test.stay;
   const bool isSigned = test.isSigned;
   const std::uint32_t start = test.comparesNext ? first + by : first;
@@ -125,7 +125,7 @@ bool isWholeRegister(const ori::Function& function, const Operand& operand) {
   return operand.sub == 0 && operand.width == function.vreg(operand.reg).width;
 }
 
-bool isSameInEachRound(const Definitions& definitions, const ori::Loops& loops, LoopId loop, const Operand& operand) {
+bool isLoopInvariant(const Definitions& definitions, const ori::Loops& loops, LoopId loop, const Operand& operand) {
   if (operand.abs() || operand.inverted()) return false;
   if (operand.isImm()) return true;
   if (operand.isConst()) return operand.reg == Operand::kNoReg;
@@ -138,8 +138,8 @@ bool isSameInEachRound(const Definitions& definitions, const ori::Loops& loops, 
   return others == 0 && (outside == 0) != (numbers == 0);
 }
 
-Operand inFrontOf(const Definitions& definitions, const ori::Loops& loops, LoopId loop, ori::Builder& front,
-                  const Operand& operand) {
+Operand blockBefore(const Definitions& definitions, const ori::Loops& loops, LoopId loop, ori::Builder& front,
+                    const Operand& operand) {
   if (!operand.isReg() || !operand.isVirtual()) return operand;
   Operand again;
   for (const auto& def : definitions.of(operand.reg)) {
@@ -183,18 +183,18 @@ std::vector<Counter> findCounters(const Definitions& definitions, const ori::Loo
   return counters;
 }
 
-std::optional<CounterTest> testOf(const Definitions& definitions, const ori::Loops& loops,
-                                  const ori::DomTree& dominators, LoopId loop, const Counter& counter, Instr& compare) {
+std::optional<ExitTest> testOf(const Definitions& definitions, const ori::Loops& loops, const ori::DomTree& dominators,
+                               LoopId loop, const Counter& counter, Instr& compare) {
   const ori::Function& function = definitions.function();
   if (counter.value.width != 1 || compare.op != Op::ISETP || compare.isGuarded() || !compare.op_(0).isVirtual() ||
       !isUnusedResult(compare.op_(1)) || isa::modAs<isa::BoolOp>(compare, Mod::Bool) != isa::BoolOp::AND)
     return std::nullopt;
   const Operand tested = compare.op_(2).value(), limit = compare.op_(3).value(), with = compare.op_(4).value();
-  if (!with.isZeroReg() || with.inverted() || limit.neg() || !isSameInEachRound(definitions, loops, loop, limit) ||
+  if (!with.isZeroReg() || with.inverted() || limit.neg() || !isLoopInvariant(definitions, loops, loop, limit) ||
       (tested != counter.value && tested != counter.next))
     return std::nullopt;
 
-  CounterTest test;
+  ExitTest test;
   test.compare = &compare;
   test.comparesNext = tested == counter.next;
   const Operand condition = compare.op_(0).value();
@@ -220,12 +220,12 @@ std::optional<CounterTest> testOf(const Definitions& definitions, const ori::Loo
   const isa::ICmp stay = staysWhenTrue ? written : isa::opposite(written);
   test.stay = stay;
   test.isSigned = isa::modAs<isa::IntType>(compare, Mod::Type) == isa::IntType::S32;
-  const auto first = numberBehind(definitions, counter.first[0]), end = numberBehind(definitions, limit);
-  if (first && end && counter.by) countRounds(test, *first, *counter.by, *end);
+  const auto first = numberAfter(definitions, counter.first[0]), end = numberAfter(definitions, limit);
+  if (first && end && counter.by) countTrips(test, *first, *counter.by, *end);
   return test;
 }
 
-bool endsInOrder(const CounterTest& test, const Counter& counter) {
+bool endsInOrder(const ExitTest& test, const Counter& counter) {
   if (test.rounds || test.stay == isa::ICmp::NE) return true;
   return (test.stay == isa::ICmp::LT && counter.by == 1u) || (test.stay == isa::ICmp::GT && counter.by == ~0u);
 }

@@ -2,7 +2,7 @@
 // expected arrivals and counts up. On completion its top bit, the phase, flips. The lower word is 2^30 minus the
 // arrivals of a phase. The next phase starts from it (ATOMS.ARRIVE does that).
 
-#include "frontend/lower/mbarrier_older.h"
+#include "frontend/lower/mbarrier_pre_sm90.h"
 
 #include "frontend/lower/mbarrier_copies.h"
 #include "frontend/lower/sync.h"

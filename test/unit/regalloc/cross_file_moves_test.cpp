@@ -1,7 +1,7 @@
 #include "allocation.h"
 
+#include "regalloc/cross_file_moves.h"
 #include "regalloc/live_ranges.h"
-#include "regalloc/refuge_moves.h"
 #include "regalloc/webs.h"
 
 using namespace orias;
@@ -25,7 +25,7 @@ template <typename F> std::string forwarded(std::string_view body, F&& placeOf) 
   unsigned predicates = 0, others = 0;
   for (ori::VRegId v = 0; v < function.vregCount(); ++v)
     state.assignment.physical.push_back(function.vreg(v).file == File::P ? placeOf(predicates++) : others++);
-  forwardRefugeMoves(function, state);
+  forwardCrossFileMoves(function, state);
   return text(function);
 }
 

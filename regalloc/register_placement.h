@@ -1,6 +1,6 @@
 #pragma once
 
-#include "regalloc/taken_slots.h"
+#include "regalloc/taken_registers.h"
 #include "regalloc/webs.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ inline constexpr std::uint32_t kNoSlot = ~0u;
 
 /// When a physical register is taken: one bit for each point, so that a query is cheap regardless of the number of
 /// values.
-class SlotOccupancy {
+class RegisterOccupancy {
  public:
   bool overlaps(const Range& range) const {
     for (const Segment s : range.segments()) {
@@ -77,7 +77,7 @@ struct PointLimit {
 };
 using PointLimits = std::vector<PointLimit>;
 
-struct SlotBudget {
+struct RegisterBudget {
   unsigned limit = 0;         ///< slots 0 .. limit-1, except where `limits` says otherwise
   PointLimits limits;         ///< where fewer slots are available
   std::vector<bool> reserved; ///< reserved registers (the stack pointer)
@@ -90,11 +90,11 @@ struct SlotBudget {
 };
 
 /// The registers of a budget with fixed occupancy: around calls, and where the limit is lower.
-std::vector<SlotOccupancy> fixedSlots(const SlotBudget& budget);
+std::vector<RegisterOccupancy> fixedSlots(const RegisterBudget& budget);
 /// The fixed occupancy by point, including the reserved registers, with room for the webs.
-TakenSlots fixedTaken(const SlotBudget& budget, const Webs& webs);
+TakenSlots fixedTaken(const RegisterBudget& budget, const Webs& webs);
 /// The slots in which the whole web is free.
-SlotSet freeSlots(const TakenSlots& taken, const SlotBudget& budget, const Web& web);
+SlotSet freeSlots(const TakenSlots& taken, const RegisterBudget& budget, const Web& web);
 
 /// The order in which webs are given slots.
 enum class Order : std::uint8_t {
@@ -129,12 +129,12 @@ class Placer {
   /// registers that are already used, and the slot at the other end of a copy. `isEarly`, if not empty, marks webs that
   /// are placed before all others: those that an earlier pass failed to assign. All budgets must be equal except for
   /// `limit` and `rotated`.
-  Placement place(const SlotBudget& budget, Order order, const std::vector<bool>& isEarly = {});
+  Placement place(const RegisterBudget& budget, Order order, const std::vector<bool>& isEarly = {});
 
   /// Spreads the webs of the assignment over the registers below `budget.rotated` in rotation, as far as the others
   /// leave room. Webs that are joined by copies and have the same place already move together; sums of wgmmas do not
   /// move. Always succeeds. Webs that change registers (moves.h) do not move either; `taken` says what they occupy.
-  Placement spread(const SlotBudget& budget, Placement placement, std::span<const TakenByMoving> taken = {},
+  Placement spread(const RegisterBudget& budget, Placement placement, std::span<const TakenByMoving> taken = {},
                    const std::vector<bool>& isMoving = {});
 
  private:

@@ -12,6 +12,6 @@ namespace orias::regalloc {
 ///
 /// Accounts for calls and `setmaxnreg`, which change registers that are not their operands. Not for functions that are
 /// called or grow the stack.
-void forwardRefugeMoves(ori::Function& function, SpillState& state);
+void forwardCrossFileMoves(ori::Function& function, SpillState& state);
 
 } // namespace orias::regalloc

@@ -9,34 +9,34 @@
 namespace orias::ori {
 
 /// Blocks with their immediate post-dominators, sorted by block.
-using MeetingTree = std::vector<std::pair<BlockId, BlockId>>;
+using ReconvergenceTree = std::vector<std::pair<BlockId, BlockId>>;
 
 /// Reconvergence points of the lanes that stay in a loop: the post-dominators of its blocks, ignoring
 /// exit edges and treating back edges as the end. Ordinary post-dominators would put every
 /// reconvergence point after the loop because of early exits. A loop is analyzed at the first query.
-class LoopMeetings {
+class LoopReconvergence {
  public:
-  LoopMeetings(const Cfg& cfg, const Loops& loops) : cfg_(cfg), loops_(loops), number_(cfg.idCount()) {}
+  LoopReconvergence(const Cfg& cfg, const Loops& loops) : cfg_(cfg), loops_(loops), number_(cfg.idCount()) {}
 
   /// The first block after `block`, in a loop around it, that all lanes of the next iteration pass; kNoId
   /// if there is none except the header.
   BlockId next(LoopId loop, BlockId block);
 
  private:
-  MeetingTree compute(LoopId loop);
+  ReconvergenceTree compute(LoopId loop);
 
   const Cfg& cfg_;
   const Loops& loops_;
   std::vector<std::uint32_t> number_; // scratch of compute
-  std::map<LoopId, MeetingTree> trees_;
+  std::map<LoopId, ReconvergenceTree> trees_;
 };
 
 /// Reconvergence points of the lanes that reach the main exit, which most blocks lead to: the post-dominators, ignoring
 /// traps and blocks from which no path leads there. This way failed assertions and bounds checks do not prevent the
 /// other lanes from reconverging. Empty where there is one exit and no trap, or where there are many exits.
-class ExitMeetings {
+class ExitReconvergence {
  public:
-  explicit ExitMeetings(const Cfg& cfg);
+  explicit ExitReconvergence(const Cfg& cfg);
   /// The first block after `block` that all lanes on their way to the main exit pass; kNoId if there is none.
   BlockId next(BlockId block) const;
   /// How many successors lead to the main exit.
@@ -45,7 +45,7 @@ class ExitMeetings {
  private:
   const Cfg& cfg_;
   std::vector<std::uint32_t> leads_; // by block: 0 where no path leads to the main exit
-  MeetingTree tree_;
+  ReconvergenceTree tree_;
 };
 
 } // namespace orias::ori

@@ -1,4 +1,4 @@
-#include "encoder/hazard_products.h"
+#include "encoder/hazard_wgmma.h"
 
 #include <algorithm>
 #include <bitset>

@@ -1,11 +1,11 @@
-#include "phases/loop_entry.h"
+#include "phases/loop_preheader.h"
 
 namespace orias::phases {
 
 using ori::Block;
 using ori::BlockId;
 
-BlockId onlyEntry(const ori::Loops& loops, const ori::Cfg& cfg, ori::LoopId loop) {
+BlockId uniqueEntering(const ori::Loops& loops, const ori::Cfg& cfg, ori::LoopId loop) {
   BlockId found = ori::kNoId;
   const BlockId header = loops.loop(loop).header;
   if (header == cfg.entry()) return ori::kNoId;
@@ -17,7 +17,8 @@ BlockId onlyEntry(const ori::Loops& loops, const ori::Cfg& cfg, ori::LoopId loop
   return found;
 }
 
-std::vector<Block*> placesInFront(ori::Function& function, const ori::Cfg& cfg, std::span<const ori::EdgeIds> entries) {
+std::vector<Block*> findOrMakePreheaders(ori::Function& function, const ori::Cfg& cfg,
+                                         std::span<const ori::EdgeIds> entries) {
   std::vector<Block*> places;
   std::vector<ori::EdgeIds> split;
   for (const ori::EdgeIds& entry : entries) {

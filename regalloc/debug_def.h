@@ -7,7 +7,7 @@
 namespace orias::regalloc {
 
 /// A definition of a word of a register that the program declares: a debugger needs it to find that register.
-struct NamedWrite {
+struct DebugDef {
   ori::InstrId instr = 0;
   std::string_view name; ///< lives as long as the function
   std::uint8_t part = 0; ///< the index of the word

@@ -1,4 +1,4 @@
-#include "phases/uniform/bridges.h"
+#include "phases/uniform/cross_file_copies.h"
 
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
@@ -31,11 +31,11 @@ struct Sum {
 /// pay.
 constexpr std::size_t kFewest = 3;
 /// The most uniform registers that may hold such values at a time, in a block.
-constexpr std::size_t kMostHeld = 12;
+constexpr std::size_t kMaxHeld = 12;
 
-class BridgeSharing {
+class CopySharing {
  public:
-  explicit BridgeSharing(ori::Function& function) : function_(function), isSingle_(singleValues(function)) {}
+  explicit CopySharing(ori::Function& function) : function_(function), isSingle_(singleValues(function)) {}
 
   unsigned run() {
     unsigned gone = 0;
@@ -54,7 +54,7 @@ class BridgeSharing {
     const auto finish = [&] {
       std::size_t held = 0;
       for (const Key& key : order)
-        if (const auto& some = bridges[key]; some.size() >= kFewest && held++ < kMostHeld) gone += bringOnce(some);
+        if (const auto& some = bridges[key]; some.size() >= kFewest && held++ < kMaxHeld) gone += bringOnce(some);
       bridges.clear();
       order.clear();
     };
@@ -136,8 +136,8 @@ class BridgeSharing {
 
 } // namespace
 
-unsigned shareBridges(ori::Function& function) {
-  return BridgeSharing(function).run();
+unsigned shareCrossFileCopies(ori::Function& function) {
+  return CopySharing(function).run();
 }
 
 } // namespace orias::phases

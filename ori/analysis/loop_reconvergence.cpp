@@ -1,4 +1,4 @@
-#include "ori/analysis/loop_meetings.h"
+#include "ori/analysis/loop_reconvergence.h"
 
 #include <algorithm>
 #include <span>
@@ -14,8 +14,8 @@ constexpr std::uint32_t kUnseen = 0, kOpen = ~0u;
 /// continues from blocks for which `expands(block)` is true; `forEachWay(block, f)` calls f(successor), or f(kNoId) for
 /// the end.
 template <typename Expands, typename ForEachWay>
-MeetingTree meetingTree(const Cfg& cfg, std::span<const BlockId> last, std::vector<std::uint32_t>& number,
-                        Expands&& expands, ForEachWay&& forEachWay) {
+ReconvergenceTree reconvergenceTree(const Cfg& cfg, std::span<const BlockId> last, std::vector<std::uint32_t>& number,
+                                    Expands&& expands, ForEachWay&& forEachWay) {
   // In post order of a backward walk; the root, which is the end, comes last.
   std::vector<BlockId> order;
   std::vector<std::pair<BlockId, std::size_t>> stack;
@@ -61,7 +61,7 @@ MeetingTree meetingTree(const Cfg& cfg, std::span<const BlockId> last, std::vect
     }
   }
 
-  MeetingTree tree;
+  ReconvergenceTree tree;
   for (std::uint32_t n = 1; n < root; ++n)
     tree.emplace_back(order[n - 1], meet[n] == root ? kNoId : order[meet[n] - 1]);
   std::sort(tree.begin(), tree.end());
@@ -77,25 +77,25 @@ bool isTrap(const Block& block) {
   return false;
 }
 
-BlockId nextIn(const MeetingTree& tree, BlockId block) {
+BlockId nextIn(const ReconvergenceTree& tree, BlockId block) {
   const auto at = std::lower_bound(tree.begin(), tree.end(), std::pair(block, BlockId{0}));
   return at != tree.end() && at->first == block ? at->second : kNoId;
 }
 
 } // namespace
 
-BlockId LoopMeetings::next(LoopId loop, BlockId block) {
+BlockId LoopReconvergence::next(LoopId loop, BlockId block) {
   auto found = trees_.find(loop);
   if (found == trees_.end()) found = trees_.emplace(loop, compute(loop)).first;
   return nextIn(found->second, block);
 }
 
 /// The next iteration counts as the end. Every block of a natural loop is reached.
-MeetingTree LoopMeetings::compute(LoopId loop) {
+ReconvergenceTree LoopReconvergence::compute(LoopId loop) {
   const Loop& l = loops_.loop(loop);
   for (BlockId id : loops_.blocks(loop))
     number_[id] = kUnseen;
-  return meetingTree(
+  return reconvergenceTree(
       cfg_, l.latches, number_, [&](BlockId id) { return id != l.header; },
       [&](BlockId id, auto&& f) {
         for (BlockId s : cfg_.successors(id))
@@ -103,8 +103,8 @@ MeetingTree LoopMeetings::compute(LoopId loop) {
       });
 }
 
-ExitMeetings::ExitMeetings(const Cfg& cfg) : cfg_(cfg), leads_(cfg.idCount(), kUnseen) {
-  constexpr std::size_t kMostExits = 32;
+ExitReconvergence::ExitReconvergence(const Cfg& cfg) : cfg_(cfg), leads_(cfg.idCount(), kUnseen) {
+  constexpr std::size_t kMaxExits = 32;
   std::vector<BlockId> exits;
   std::vector<bool> traps(cfg.idCount(), false);
   const bool mayTrap = cfg.function().everHad(isa::Op::BPT);
@@ -114,7 +114,7 @@ ExitMeetings::ExitMeetings(const Cfg& cfg) : cfg_(cfg), leads_(cfg.idCount(), kU
     hasTraps |= traps[id];
     if (cfg.successors(id).empty() && !traps[id]) exits.push_back(id);
   }
-  if (exits.size() + (hasTraps ? 1 : 0) < 2 || exits.empty() || exits.size() > kMostExits) return;
+  if (exits.size() + (hasTraps ? 1 : 0) < 2 || exits.empty() || exits.size() > kMaxExits) return;
   std::size_t most = 0;
   BlockId main = kNoId;
   for (const BlockId exit : exits) {
@@ -131,7 +131,7 @@ ExitMeetings::ExitMeetings(const Cfg& cfg) : cfg_(cfg), leads_(cfg.idCount(), kU
     most = found.size();
     main = exit;
   }
-  tree_ = meetingTree(
+  tree_ = reconvergenceTree(
       cfg_, std::span(&main, 1), leads_, [&](BlockId id) { return !traps[id]; },
       [&](BlockId id, auto&& f) {
         if (id == main) f(kNoId);
@@ -142,11 +142,11 @@ ExitMeetings::ExitMeetings(const Cfg& cfg) : cfg_(cfg), leads_(cfg.idCount(), kU
     if (traps[id]) leads_[id] = kUnseen;
 }
 
-BlockId ExitMeetings::next(BlockId block) const {
+BlockId ExitReconvergence::next(BlockId block) const {
   return nextIn(tree_, block);
 }
 
-unsigned ExitMeetings::ways(BlockId block) const {
+unsigned ExitReconvergence::ways(BlockId block) const {
   const auto successors = cfg_.successors(block);
   return static_cast<unsigned>(
       std::count_if(successors.begin(), successors.end(), [&](BlockId s) { return leads_[s] != kUnseen; }));

@@ -1,4 +1,4 @@
-#include "regalloc/uniform_refuge.h"
+#include "regalloc/uniform_promotion.h"
 
 #include "ori/analysis/analyses.h"
 
@@ -6,7 +6,7 @@
 
 namespace orias::regalloc {
 
-bool UniformRefuge::take(const Web& web) {
+bool UniformPromotion::take(const Web& web) {
   if (web.width > room_) return false;
   if (!divergence_) {
     divergence_ = &function_.analyses().divergence();
@@ -18,7 +18,7 @@ bool UniformRefuge::take(const Web& web) {
   return isFit;
 }
 
-bool UniformRefuge::isWrittenByWarp(ori::VRegId v) const {
+bool UniformPromotion::isWrittenByWarp(ori::VRegId v) const {
   if (v >= known_ || divergence_->isDivergent(v)) return false;
   bool isFit = true;
   function_.forEachDef(v, [&](const ori::Operand& def) {
