@@ -14,7 +14,7 @@ namespace orias::cubin {
 /// relocation to a missing symbol, overlapping variables, code that ends inside an instruction).
 std::vector<std::byte> write(const Module& module);
 
-/// The contents of a cubin of orias or ptxas, sm_75 to sm_90. Throws orias::Error for a file that is not a cubin, is
+/// The contents of a cubin of orias or ptxas, sm_75 to sm_121. Throws orias::Error for a file that is not a cubin, is
 /// corrupt, or is for another target. Attributes without a field are kept in `Function::otherAttributes`.
 Module read(std::span<const std::byte> file);
 

@@ -1,4 +1,4 @@
-// Spilling terminates for every program: regalloc/README.md, "Why spilling ends".
+// Spilling terminates for every program: regalloc/README.md, "Termination".
 
 #include "allocation.h"
 
