@@ -166,14 +166,10 @@ const Liveness& Analyses::liveness() {
 
 void Analyses::followPressure() {
   RegisterPressure& pressure = forChange(AnalysisKind::Pressure, pressure_);
-  for (const LiveChange& change : liveChanges_)
-    if (change.isNamed || change.in != change.out) noteBlock(*function_.block(change.block));
   std::vector<BlockId> changed;
   for (const BlockId id : cfg_.result->reversePostOrder())
     if (id < isChanged_.size() && isChanged_[id]) changed.push_back(id);
-  for (const LiveChange& change : liveChanges_)
-    if (change.block >= isChanged_.size() || !isChanged_[change.block]) pressure.shift(change.block, change.in);
-  pressure.rescan(*liveness_.result, changed);
+  pressure.update(*liveness_.result, std::move(changed), liveChanges_);
 }
 
 const RegisterPressure& Analyses::pressure() {

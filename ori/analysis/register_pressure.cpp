@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 namespace orias::ori {
 
@@ -23,6 +24,16 @@ template <typename T> void sortUnique(std::vector<T>& values) {
 RegisterPressure::RegisterPressure(const Liveness& liveness)
     : byBlock_(liveness.cfg().idCount()), liveIn_(byBlock_.size()), liveOut_(byBlock_.size()) {
   rescan(liveness, liveness.cfg().reversePostOrder());
+}
+
+void RegisterPressure::update(const Liveness& liveness, std::vector<BlockId> blocks,
+                              std::span<const LiveChange> changes) {
+  for (const LiveChange& change : changes)
+    if (change.isNamed || change.in != change.out) blocks.push_back(change.block);
+  sortUnique(blocks);
+  for (const LiveChange& change : changes)
+    if (!std::ranges::binary_search(blocks, change.block)) shift(change.block, change.in);
+  rescan(liveness, blocks);
 }
 
 void RegisterPressure::rescan(const Liveness& liveness, std::span<const BlockId> blocks) {
@@ -74,18 +85,8 @@ void IncrementalPressure::update() {
   if (blocks_.empty()) return;
   sortUnique(registers_);
   const std::vector<LiveChange> changes = liveness_.update(registers_);
-  sortUnique(blocks_);
-  const auto noted = static_cast<std::ptrdiff_t>(blocks_.size());
-  for (const LiveChange& change : changes) {
-    if (std::binary_search(blocks_.begin(), blocks_.begin() + noted, change.block)) continue;
-    if (change.isNamed || change.in != change.out)
-      blocks_.push_back(change.block);
-    else
-      pressure_.shift(change.block, change.in);
-  }
-  pressure_.rescan(liveness_, blocks_);
+  pressure_.update(liveness_, std::exchange(blocks_, {}), changes);
   registers_.clear();
-  blocks_.clear();
   if (isVerified_) verify();
 }
 

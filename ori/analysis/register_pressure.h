@@ -27,13 +27,16 @@ class RegisterPressure {
   /// Counts these blocks again after an update of liveness.
   void rescan(const Liveness& liveness, std::span<const BlockId> blocks);
 
-  /// Adds to the counts of a whole block, by File: for registers that the block does not use and that have become live
-  /// through it, or no longer are.
-  void shift(BlockId block, const std::array<int, isa::kFileCount>& more);
+  /// Follows an update of liveness, whose result is `changes`. `blocks` have changed instructions, in any order.
+  void update(const Liveness& liveness, std::vector<BlockId> blocks, std::span<const LiveChange> changes);
 
   friend bool operator==(const RegisterPressure&, const RegisterPressure&) = default;
 
  private:
+  /// Adds to the counts of a whole block, by File: for registers that the block does not use and that have become live
+  /// through it, or no longer are.
+  void shift(BlockId block, const std::array<int, isa::kFileCount>& more);
+
   std::vector<FileCounts> byBlock_, liveIn_, liveOut_; // by id
   FileCounts maximum_{};
 };
