@@ -341,7 +341,8 @@ class Allocator {
         const bool isPromoted =
             file == File::R && !isLastResort && promotes() && !isPartOfSpilled(web) && uniformPromotion().take(web);
         spill(web, file,
-              {options_.remat, isPromoted ? Refuge::Uniform : Refuge::Usual, &recomputation, victimOf[w], &ranges},
+              {options_.remat, isPromoted ? SpillTarget::Uniform : SpillTarget::Usual, &recomputation, victimOf[w],
+               &ranges},
               excess);
         arePromoted |= isPromoted;
       }
@@ -648,10 +649,10 @@ class Allocator {
       writers.push_back(function_.singleDef(v));
     const bool isMadeAgain = spillWeb(function_, web, file, state_, way);
     using enum RegisterFate::Kind;
-    const RegisterFate::Kind kind = isMadeAgain                     ? Recomputed
-                                    : way.refuge == Refuge::Uniform ? UniformRegister
-                                    : file == File::R               ? Memory
-                                                                    : OtherFile;
+    const RegisterFate::Kind kind = isMadeAgain                          ? Recomputed
+                                    : way.target == SpillTarget::Uniform ? UniformRegister
+                                    : file == File::R                    ? Memory
+                                                                         : OtherFile;
     const bool isPartly = std::ranges::any_of(way.victim->pieces, [](const Piece& piece) { return !piece.isSingle(); });
     if (options_.fates != nullptr) {
       options_.fates->resize(function_.vregCount());

@@ -176,7 +176,7 @@ class Spiller {
       : function_(function), web_(web), file_(file), state_(state), way_(way),
         // Uniform predicates are spilled to uniform registers: these are written at the same places, in uniform control
         // flow.
-        spillFile_(file == File::UP || way.refuge == Refuge::Uniform ? File::UR : File::R) {}
+        spillFile_(file == File::UP || way.target == SpillTarget::Uniform ? File::UR : File::R) {}
 
   /// True if the members are rematerialized at each use.
   bool run() {
@@ -665,7 +665,7 @@ class Spiller {
 
   bool isInMemory() const { return file_ == spillFile_; }
 
-  /// UR := R; either of the two may be the refuge.
+  /// UR := R: to spill a register of R to UR, or to reload one of UR from R.
   void moveToUniform(ori::Builder& b, const IsaOperand& to, const IsaOperand& from) {
     Instr* move = b.emit(Op::R2UR, {IsaOperand::pt(), to, from});
     const isa::InstrDesc& row = isa::desc(Op::R2UR);
@@ -721,7 +721,7 @@ class Spiller {
     }
   }
 
-  /// The register of the refuge that holds component `at` of the member.
+  /// The register of the spill file that component `at` of the member is spilled to.
   IsaOperand spillPart(unsigned at) const { return function_.part(spillRegister_, offset_ + at); }
 
   static constexpr unsigned kGuardIndex = ~0u;

@@ -36,7 +36,7 @@ std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, const 
 std::vector<std::uint32_t> clearRuns(const Webs& webs, const Placement& placement, const RegisterBudget& budget);
 
 /// Where the members of a web are spilled to.
-enum class Refuge : std::uint8_t {
+enum class SpillTarget : std::uint8_t {
   Usual,  ///< R to local memory, P and UR to registers of file R, UP to registers of UR
   Uniform ///< R to registers of UR, for webs accepted by `UniformPromotion`
 };
@@ -44,7 +44,7 @@ enum class Refuge : std::uint8_t {
 /// How a web is spilled.
 struct SpillWay {
   bool remat = true; ///< rematerialize instead, where that is cheap
-  Refuge refuge = Refuge::Usual;
+  SpillTarget target = SpillTarget::Usual;
   Recomputation* recomputation = nullptr; ///< which other values are recomputed, and how
   /// Where the web stays in registers, and the live ranges used for that decision; null: nowhere.
   const Victim* victim = nullptr;

@@ -3,7 +3,6 @@
 #include "ori/builder.h"
 
 #include <array>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -19,7 +18,7 @@ using IsaOperand = isa::Operand;
 namespace {
 
 /// Operands of PLOP3, and of the ISETP and SEL of spill code.
-constexpr unsigned kFirstSource = 2, kSources = 3, kLut = 5, kReloadedWord = 2, kStoredPredicate = 3;
+constexpr unsigned kFirstSource = 2, kSources = 3, kLut = 5, kReloadedWord = 2;
 
 class PredicateCombiner {
  public:
@@ -72,6 +71,12 @@ class PredicateCombiner {
       }
   }
 
+  /// The predicate that is spilled to a word; kNoId if there is none, or several.
+  VRegId predicateIn(VRegId word) const {
+    const auto found = predicateOf_.find(word);
+    return found == predicateOf_.end() ? ori::kNoId : found->second;
+  }
+
   /// The only use of a register; null if there are others.
   Instr* onlyUse(VRegId v) const {
     Instr* only = nullptr;
@@ -92,14 +97,14 @@ class PredicateCombiner {
         onlyUse(o.reg) != o.owner)
       return source;
     const Operand& word = def->op_(kReloadedWord);
-    const auto known = predicateOf_.find(word.reg);
-    if (known == predicateOf_.end() || known->second == ori::kNoId) return source;
+    if (predicateIn(word.reg) == ori::kNoId) return source;
     source.reload = def;
     source.word = word.reg;
     return source;
   }
 
-  /// Bit 4a + 2b + c of the result: the function of the PLOP3 on its sources without their negations.
+  /// Bit 4a + 2b + c of the result: the function of the PLOP3 on its sources without their negations. The bit of a
+  /// source that is PT makes no difference.
   static unsigned truthTable(const Instr& plop) {
     const auto lut = static_cast<unsigned>(plop.op_(kLut).imm);
     unsigned table = 0;
@@ -137,15 +142,7 @@ class PredicateCombiner {
 
   /// All sources are words. Their high bits are zero, and so must be those of the result.
   bool combineWords(Instr& plop, const std::array<Source, kSources>& sources, unsigned table) {
-    // RZ takes the place of PT, which the table has as a constant.
-    unsigned lut = 0;
-    for (unsigned row = 0; row < 8; ++row) {
-      unsigned read = row;
-      for (unsigned i = 0; i < kSources; ++i)
-        if (!sources[i].reload) read |= 4u >> i;
-      lut |= (table >> read & 1) << row;
-    }
-    if (lut & 1) return false;
+    if (table & 1) return false;
     const VRegId result = plop.op_(0).reg;
     Instr* store = onlyUse(result);
     if (store && (store->op != Op::SEL || !moveOf(*store) || store->isGuarded() || store->block != plop.block ||
@@ -154,8 +151,7 @@ class PredicateCombiner {
     VRegId word = ori::kNoId;
     if (store) {
       word = store->op_(0).reg;
-      const auto known = predicateOf_.find(word);
-      if (known == predicateOf_.end() || known->second != state_.assignment.standsFor[result]) store = nullptr;
+      if (predicateIn(word) != state_.assignment.standsFor[result]) store = nullptr;
     }
     ori::Builder b = ori::Builder::before(function_, &plop);
     b.setSource(plop.source);
@@ -164,7 +160,7 @@ class PredicateCombiner {
       words[i] = sources[i].reload ? function_.use(sources[i].word) : IsaOperand::rz();
     b.emit(Op::LOP3,
            {store ? IsaOperand::pt() : plop.op_(0).value(), store ? function_.use(word) : IsaOperand::rz(), words[0],
-            words[1], words[2], IsaOperand::immediate(static_cast<std::int32_t>(lut)), IsaOperand::pt().notted()});
+            words[1], words[2], IsaOperand::immediate(static_cast<std::int32_t>(table)), IsaOperand::pt().notted()});
     for (const Source& source : sources)
       if (source.reload) {
         represent(source.word);
@@ -181,21 +177,19 @@ class PredicateCombiner {
   /// One source is a word and another one a predicate.
   bool combineWithReload(Instr& plop, const std::array<Source, kSources>& sources, unsigned table) {
     const Source *word = nullptr, *other = nullptr;
-    unsigned wordBit = 0, otherBit = 0, constantBits = 0;
+    unsigned wordBit = 0, otherBit = 0;
     for (unsigned i = 0; i < kSources; ++i)
       if (sources[i].reload) {
         word = &sources[i];
         wordBit = 4u >> i;
-      } else if (plop.op_(kFirstSource + i).isZeroReg()) {
-        constantBits |= 4u >> i;
-      } else {
+      } else if (!plop.op_(kFirstSource + i).isZeroReg()) {
         other = &sources[i];
         otherBit = 4u >> i;
       }
     // The function of both: bit 2 * word + other.
     unsigned both = 0;
     for (unsigned row = 0; row < 4; ++row) {
-      const unsigned read = constantBits | ((row & 2) != 0 ? wordBit : 0) | ((row & 1) != 0 ? otherBit : 0);
+      const unsigned read = ((row & 2) != 0 ? wordBit : 0) | ((row & 1) != 0 ? otherBit : 0);
       both |= (table >> read & 1) << row;
     }
     for (const bool isZero : {false, true})

@@ -443,8 +443,8 @@ class Planner {
     return found;
   }
 
-  /// Drops units that do not pay, until all remaining ones do: first single units without which the rest is better off,
-  /// then chains that do not pay as a whole.
+  /// Drops units whose conversion costs more than it gains, until none are left: first single units without which the
+  /// others gain more, then chains that cost more than they gain as a whole.
   void drop() {
     do {
       dropSingles();
