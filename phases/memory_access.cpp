@@ -84,15 +84,18 @@ const ori::Operand& slotOf(const ori::Instr& instr, std::string_view name) {
   return instr.op_(static_cast<unsigned>(isa::desc(instr.op).slotIndex(name)));
 }
 
-bool mayOverlap(const MemoryAccess& a, const MemoryAccess& b, bool haveSameBases) {
+bool mayCoincide(MemoryAccess::Space a, MemoryAccess::Space b) {
   using Space = MemoryAccess::Space;
+  if (a == b) return true;
+  if (a == Space::Tensor || b == Space::Tensor) return false;
+  if (a == Space::Generic || b == Space::Generic) return true;
+  if (a == Space::Local || b == Space::Local) return false;
+  return a == Space::NotLocal || b == Space::NotLocal;
+}
+
+bool mayOverlap(const MemoryAccess& a, const MemoryAccess& b, bool haveSameBases) {
   if ((a.isReadOnly && b.isStore) || (b.isReadOnly && a.isStore)) return false;
-  if (a.space != b.space) {
-    if (a.space == Space::Tensor || b.space == Space::Tensor) return false;
-    if (a.space == Space::Generic || b.space == Space::Generic) return true;
-    if (a.space == Space::Local || b.space == Space::Local) return false;
-    return a.space == Space::NotLocal || b.space == Space::NotLocal;
-  }
+  if (a.space != b.space) return mayCoincide(a.space, b.space);
   const bool areExact = (a.isExact && b.isExact) || (a.isExactGeneric && b.isExactGeneric);
   if (!areExact || !haveSameBases) return true;
   return a.offset + a.bytes > b.offset && b.offset + b.bytes > a.offset;

@@ -40,6 +40,9 @@ MemoryAccess accessOf(const ori::Instr& instr);
 /// only synchronizes lanes, for a shuffle for example, does not (Instr::mayContract).
 bool ordersMemory(const ori::Instr& instr);
 
+/// Whether accesses to the two spaces may be to the same memory.
+bool mayCoincide(MemoryAccess::Space a, MemoryAccess::Space b);
+
 /// Whether the two may access the same bytes. `haveSameBases`: their base registers are known to hold the same values.
 bool mayOverlap(const MemoryAccess& a, const MemoryAccess& b, bool haveSameBases);
 

@@ -44,8 +44,7 @@ bool needsIdleLoadsAfter(const ori::Instr& instr) {
   }
   using Space = MemoryAccess::Space;
   const bool isAccess = row.has(isa::Flag::Load) || row.has(isa::Flag::Store) || row.has(isa::Flag::Atomic);
-  const Space space = isAccess ? accessOf(instr).space : Space::Global;
-  return space == Space::Shared || space == Space::Generic || space == Space::NotLocal;
+  return isAccess && mayCoincide(accessOf(instr).space, Space::Shared);
 }
 
 } // namespace
