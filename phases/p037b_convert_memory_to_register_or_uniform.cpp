@@ -328,7 +328,8 @@ class Promoter {
       b.copy(function_.use(variable.words.at(a.firstWord() + i).reg), ori::component(from, i));
   }
 
-  /// Uniform values are left to phase 74, which weighs their consumers, bridges and the UR pressure as a whole.
+  /// Uniform values are left to phase 74, which weighs their consumers, cross-file copies and the UR pressure as a
+  /// whole.
   void tell() {
     if (!context_.remarks.wanted()) return;
     const ori::Divergence& divergence = function_.analyses().divergence();

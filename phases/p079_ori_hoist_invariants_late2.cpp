@@ -390,12 +390,13 @@ bool hoist(ori::Function& function, PhaseContext& context, bool lanesOnly) {
 } // namespace
 
 /// Phase 79. Out of SSA form, hoists loop-invariant computations before the loop: code that phases 45 to 74 have put
-/// into loops (constants that are not possible as operands, ULDC and UMOV, the bridges between the lanes and the warp),
-/// and computations that did not fit in phase 66, when vector registers held values that are in uniform registers now.
-/// A register may have several values here, so the result must be the only one that the loop writes there, and no old
-/// one may be used. Equal numbers hoisted before a loop become one register, and so do equal computations on the same
-/// operands. Conditions move as well, while predicates last (knob HoistLatePredicates). Where parts of a warp may run
-/// separately, uniform registers live within a block, and instructions that use them do not move.
+/// into loops (constants that are not possible as operands, ULDC and UMOV, the cross-file copies between the lanes and
+/// the warp), and computations that did not fit in phase 66, when vector registers held values that are in uniform
+/// registers now. A register may have several values here, so the result must be the only one that the loop writes
+/// there, and no old one may be used. Equal numbers hoisted before a loop become one register, and so do equal
+/// computations on the same operands. Conditions move as well, while predicates last (knob HoistLatePredicates). Where
+/// parts of a warp may run separately, uniform registers live within a block, and instructions that use them do not
+/// move.
 bool oriHoistInvariantsLate2(ori::Function& function, PhaseContext& context) {
   if (!hoist(function, context, ori::mayRunDivergent(function))) return false;
   mergeEqualConstants(function);

@@ -172,11 +172,11 @@ class Converter {
     }
   }
 
-  // --- bridges; each serves the rest of its block, or is valid until its source changes
+  // --- cross-file copies; each serves the rest of its block, or is valid until its source changes
 
   using Key = std::tuple<VRegId, unsigned, unsigned>; // register, first component, components
 
-  /// A bridge from the uniform file to the vector file.
+  /// A cross-file copy from the uniform file to the vector file.
   Operand spread(Instr& where, const Operand& o) {
     if (!whole_[o.reg].isNone()) return ori::component(whole_[o.reg], o.sub, o.width);
     const Key key{o.reg, o.sub, o.width};
@@ -186,7 +186,7 @@ class Converter {
     return spread_[key] = to;
   }
 
-  /// A bridge from the vector file, for a uniform value, to the uniform file. A constant that was loaded for
+  /// A cross-file copy from the vector file, for a uniform value, to the uniform file. A constant that was loaded for
   /// the lanes is loaded again.
   Operand bring(Instr& where, const Operand& o) {
     const Operand source = plain(o);
@@ -249,7 +249,8 @@ class Converter {
     constants_.clear();
   }
 
-  /// Forgets the bridges of registers that the instruction writes. A value that moved is known by its old register.
+  /// Forgets the cross-file copies of registers that the instruction writes. A value that moved is known by its old
+  /// register.
   void forgetWritten(const Instr& instr) {
     for (const ori::Operand& o : instr.ops()) {
       if (!o.isDef || !o.isVirtual()) continue;

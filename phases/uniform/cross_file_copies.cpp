@@ -50,7 +50,7 @@ class CopySharing {
   unsigned share(Block& block) {
     unsigned gone = 0;
     std::map<Key, std::vector<std::pair<Instr*, Sum>>> bridges;
-    std::vector<Key> order; // of their first bridges, so that the result does not depend on register numbers
+    std::vector<Key> order; // of their first cross-file copies, so that the result does not depend on register numbers
     const auto finish = [&] {
       std::size_t held = 0;
       for (const Key& key : order)

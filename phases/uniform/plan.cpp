@@ -28,21 +28,21 @@ namespace {
 
 /// The most uniform predicates that are live at once: few, as there are seven and the carries of sums need some.
 constexpr int kMaxPredicates = 3;
-/// Uniform registers kept free for descriptors, bridges and live ranges that scheduling lengthens.
+/// Uniform registers kept free for descriptors, cross-file copies and live ranges that scheduling lengthens.
 constexpr int kSpareRegisters = 12;
 constexpr unsigned kPools = 3;
 /// The most neighbors of a unit whose costs without it are computed.
 constexpr std::size_t kMaxNeighbors = 48;
 
-/// A bridge takes one more issue slot. R2UR and VOTEU also have a long latency, which each iteration of a loop waits
-/// for.
+/// A cross-file copy takes one more issue slot. R2UR and VOTEU also have a long latency, which each iteration of a loop
+/// waits for.
 constexpr std::int64_t kToUniform = 10, kToUniformInLoop = 16, kToVector = 6;
 /// The cost of a number that needs UMOV.
 constexpr std::int64_t kMove = 4;
 
 struct Cost {
   std::int64_t gain = 0;
-  std::array<std::int64_t, kPools> sources{}; ///< bridges for the first, second, third source
+  std::array<std::int64_t, kPools> sources{}; ///< cross-file copies for the first, second, third source
   std::int64_t consumers = 0;
   std::int64_t total() const { return std::accumulate(sources.begin(), sources.end(), consumers); }
   bool pays() const { return total() < gain; }
@@ -54,14 +54,14 @@ struct Unit {
   std::vector<Instr*> writers;
   std::vector<std::uint32_t> neighbors; ///< Planner::neighborsOf()
   std::size_t neighborsIn = 0;          ///< how many of them are in the plan
-  Cost cost;                            ///< its gain, and bridges for sources; updated after each change of the plan
+  Cost cost; ///< its gain, and cross-file copies for sources; updated after each change of the plan
   bool isIn = false;
 };
 
 /// A value with many readers. Its cost is updated incrementally, since it is needed after each change of the plan.
 struct Hub {
   std::vector<std::pair<ori::BlockId, const Instr*>> readers; // sorted
-  std::int64_t inBlocks = 0;                                  ///< Spreading::cost with a bridge in each block
+  std::int64_t inBlocks = 0;                                  ///< Spreading::cost with a cross-file copy in each block
 };
 constexpr std::size_t kReadersOfHub = 64;
 
@@ -240,7 +240,8 @@ class Planner {
 
   // --- costs: condition 3
 
-  /// Adds the costs of bridges to the uniform file before a writer, by source position; subtracts them if `sign` is -1.
+  /// Adds the costs of cross-file copies to the uniform file before a writer, by source position; subtracts them if
+  /// `sign` is -1.
   void addSources(const Instr& writer, Cost& cost, std::int64_t sign) const {
     const UniformForm& form = *plan_.forms[writer.id];
     const std::int64_t weight = weightOf(*writer.block);
@@ -267,8 +268,8 @@ class Planner {
   };
 
   /// Examines the readers of the value. Readers that move with it, or accept uniform registers, cost nothing. The
-  /// others need one bridge in each of their blocks, or one after each writer where that is cheaper: a loop that reads
-  /// the value needs no bridge inside then.
+  /// others need one cross-file copy in each of their blocks, or one after each writer where that is cheaper: a loop
+  /// that reads the value needs no cross-file copy inside then.
   Spreading spreading(VRegId v) const {
     const unsigned width = function_.vreg(v).width;
     Spreading inBlocks;
@@ -291,7 +292,7 @@ class Planner {
     return !plan_.isMoving(reader) && !isBroadcast(function_, reader) && !takes(reader, v);
   }
 
-  /// The cost of a bridge to the vector file for the readers of a hub in a block; 0 where none needs it.
+  /// The cost of a cross-file copy to the vector file for the readers of a hub in a block; 0 where none needs it.
   std::int64_t copyIn(VRegId v, ori::BlockId block) const {
     const auto& readers = hubs_[hubOf_[v]].readers;
     for (auto at = std::ranges::lower_bound(readers, block, {}, [](const auto& reader) { return reader.first; });
@@ -426,7 +427,7 @@ class Planner {
     return ori::kNoId;
   }
 
-  /// The hubs whose bridges depend on whether the unit moves, and the blocks of these bridges.
+  /// The hubs whose cross-file copies depend on whether the unit moves, and the blocks of these cross-file copies.
   std::vector<std::pair<VRegId, ori::BlockId>> hubsNear(const Unit& unit, std::span<const Instr* const> readers) const {
     std::vector<std::pair<VRegId, ori::BlockId>> found;
     if (hubs_.empty()) return found;
@@ -443,8 +444,8 @@ class Planner {
     return found;
   }
 
-  /// Drops units whose conversion costs more than it gains, until none are left: first single units without which the
-  /// others gain more, then chains that cost more than they gain as a whole.
+  /// Drops units from the plan until each remaining chain gains more than its conversion costs. Each round first drops
+  /// single units where this increases the total gain, then chains whose total cost exceeds their total gain.
   void drop() {
     do {
       dropSingles();
@@ -481,8 +482,8 @@ class Planner {
     setIn(unit, false);
   }
 
-  /// Whether the unit's neighbors would pay more for bridges to it than it loses by moving: the link of a chain. Not
-  /// examined for units without neighbors in the plan, or with too many.
+  /// Whether the unit's neighbors would pay more for cross-file copies to it than it loses by moving: the link of a
+  /// chain. Not examined for units without neighbors in the plan, or with too many.
   bool costsOthersMore(std::uint32_t id, std::int64_t loss) {
     if (units_[id].neighborsIn == 0 || units_[id].neighborsIn > kMaxNeighbors) return false;
     std::vector<std::uint32_t> others = units_[id].neighbors;
@@ -659,8 +660,9 @@ class Planner {
   PhaseContext& context_;
   bool overridesCategories_ = false;
   std::vector<Unit> units_;
-  std::vector<std::uint32_t> unitOf_;                     // by virtual register
-  std::vector<std::optional<std::int64_t>> afterWriters_; // by virtual register: the cost of bridges after all writers
+  std::vector<std::uint32_t> unitOf_; // by virtual register
+  // By virtual register: the cost of cross-file copies after all writers.
+  std::vector<std::optional<std::int64_t>> afterWriters_;
   std::vector<Hub> hubs_;
   std::vector<std::uint32_t> hubOf_; // by virtual register; kNoId
   UniformPlan plan_;

@@ -23,15 +23,15 @@ struct UniformPlan {
 /// Chooses the values. Each must satisfy all five conditions of the literature:
 /// 1. it is a virtual register of file R or P, and so are the other results of its instructions;
 /// 2. each instruction that writes it has a uniform form;
-/// 3. its consumers take uniform registers, or bridges to them cost less than the instructions that move;
+/// 3. its consumers take uniform registers, or cross-file copies to them cost less than the instructions that move;
 /// 4. no consumer is of an excluded category: matrices and textures, whose operands do not change;
 /// 5. cross-file copies can be placed: it is warp-uniform, and so are the sources of its definition, which is in a
 ///    convergent block and not under a guard.
 /// First all values that satisfy 1, 2, 4 and 5 are assumed to move. Then values are dropped if this saves more on
-/// bridges than their instructions gain, and finally chains of values that do not pay as a whole. The remaining ones
-/// enter three pools, one per source position, sorted by the bridges needed there. A value is taken when it has been
-/// drawn from all of them, while uniform registers last. Attempts (knob 862) cycle through the blocks. Decisions are
-/// reported as remarks.
+/// cross-file copies than their instructions gain, and finally chains of values that do not pay as a whole. The
+/// remaining ones enter three pools, one per source position, sorted by the cross-file copies needed there. A value is
+/// taken when it has been drawn from all of them, while uniform registers last. Attempts (knob 862) cycle through the
+/// blocks. Decisions are reported as remarks.
 UniformPlan planUniform(const ori::Function& function, const ori::Divergence& divergence, PhaseContext& context);
 
 } // namespace orias::phases
