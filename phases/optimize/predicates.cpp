@@ -16,6 +16,7 @@ using ori::Instr;
 namespace {
 
 constexpr unsigned kFirstSource = 2; ///< of a comparison: Ra, Rb, Pp; of a PLOP3: Pp, Pq, Pr
+constexpr unsigned kLowResult = 5;   ///< of an ISETP.EX: the comparison of the low words
 
 /// (a ^ invertA) op (b ^ invertB), for a table of two inputs: bit (a << 1 | b) is the result.
 struct Connection {
@@ -39,7 +40,7 @@ std::optional<Connection> connectionOf(unsigned table) {
 
 /// A comparison in the same block that has no other result, and whose result has no other use.
 Instr* loneComparison(const Rewriter& rw, const Instr& reader, const Operand& truth) {
-  for (const Op op : {Op::ISETP, Op::FSETP, Op::DSETP}) {
+  for (const Op op : {Op::ISETP, Op::ISETP_EX, Op::FSETP, Op::DSETP}) {
     Instr* compare = rw.producer(truth, op);
     if (!compare || compare->block != reader.block || !rw.hasOneUse(truth)) continue;
     const Operand other = compare->op_(4).value();
@@ -47,6 +48,7 @@ Instr* loneComparison(const Rewriter& rw, const Instr& reader, const Operand& tr
     if (isa::modAs<BoolOp>(*compare, Mod::Bool) != BoolOp::AND) return nullptr;
     for (unsigned i = kFirstSource; i < 4; ++i)
       if (const Operand o = compare->op_(i).value(); o.isReg() && !rw.isStable(o)) return nullptr;
+    if (op == Op::ISETP_EX && !rw.isStable(compare->op_(kLowResult).value())) return nullptr;
     return compare;
   }
   return nullptr;
@@ -55,7 +57,7 @@ Instr* loneComparison(const Rewriter& rw, const Instr& reader, const Operand& tr
 /// The comparison that is true if this one is false. In both lists, opposites are at mirrored positions; for
 /// floating-point numbers the opposite is unordered.
 unsigned opposite(Op op, unsigned comparison) {
-  return (op == Op::ISETP ? 7u : 15u) - comparison;
+  return (op == Op::ISETP || op == Op::ISETP_EX ? 7u : 15u) - comparison;
 }
 
 /// The register that an ISETP compares with zero for equality, without another condition.
@@ -144,7 +146,14 @@ bool combinePredicates(Rewriter& rw, Instr& instr) {
     auto mods = compare->mods;
     if (connection->invertA) isa::setMod(op, mods, {Mod::Cmp, opposite(op, isa::getMod(op, mods, Mod::Cmp))});
     isa::setMod(op, mods, {Mod::Bool, connection->op});
-    rw.rewrite(instr, op, {instr.op_(0).value(), Operand::pt(), a, b, connection->invertB ? other.notted() : other});
+    const Operand condition = connection->invertB ? other.notted() : other;
+    if (op == Op::ISETP_EX) {
+      const Operand low = compare->op_(kLowResult).value();
+      rw.rewrite(instr, op,
+                 {instr.op_(0).value(), Operand::pt(), a, b, condition, connection->invertA ? low.notted() : low});
+    } else {
+      rw.rewrite(instr, op, {instr.op_(0).value(), Operand::pt(), a, b, condition});
+    }
     instr.mods = mods;
     return true;
   }
