@@ -201,18 +201,40 @@ bool isCopyable(const Rewriter& rw, const Operand& o) {
   return o.isReg(File::R) && !o.neg() && !o.abs() && !o.inverted() && o.half == Operand::Half::None && rw.isStable(o);
 }
 
+/// The number of low bytes that the word is the sign extension of.
+unsigned signedBytesOf(const Rewriter& rw, const Operand& operand) {
+  const Definition def = rw.definition(operand);
+  if (!def) return 4;
+  switch (def.instr->op) {
+  case Op::LDC:
+  case Op::LDG:
+  case Op::LD:
+  case Op::LDS:
+  case Op::LDL:
+    switch (isa::MemSize{isa::getMod(def.instr->op, def.instr->mods, Mod::Size)}) {
+    case isa::MemSize::S8: return 1;
+    case isa::MemSize::S16: return 2;
+    default: return 4;
+    }
+  default: return 4;
+  }
+}
+
 /// Drops a permutation if each byte of the result is the same byte of Ra (Rc may be the same register), or both are
-/// known to be zero.
+/// known to be zero, or both are the sign of Ra.
 bool dropPermutation(Rewriter& rw, Instr& instr) {
   const auto order = byteOrder(rw, instr);
   const Operand source = instr.op_(1).value(), other = instr.op_(3).value();
   if (!order || !isCopyable(rw, source)) return false;
   const Bits low = bitsOf(rw, source, kDepth), high = bitsOf(rw, other, kDepth);
+  const unsigned signedBytes = signedBytesOf(rw, source);
   for (unsigned i = 0; i < 4; ++i) {
     const unsigned pick = *order >> (4 * i) & 15;
     const bool isInPlace = pick == i || (pick == i + 4 && other == source);
     const bool isZero = (low.canBeOne >> (8 * i) & 0xff) == 0 && permutedByte(low, high, *order, i).canBeOne == 0;
-    if (!isInPlace && !isZero) return false;
+    const bool isSign =
+        i >= signedBytes && (pick & 8) != 0 && (pick & 3) + 1 >= signedBytes && ((pick & 4) == 0 || other == source);
+    if (!isInPlace && !isZero && !isSign) return false;
   }
   rw.becomeCopy(instr, source);
   return true;
