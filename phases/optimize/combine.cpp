@@ -284,15 +284,17 @@ bool combineLogic(Rewriter& rw, Instr& instr) {
   return false;
 }
 
-/// The rounded float is integral: any conversion of it gives the same result as if the conversion had rounded.
+/// The rounded number is integral: any conversion of it gives the same result as if the conversion had rounded.
 bool combineRounding(Rewriter& rw, Instr& instr) {
   constexpr unsigned kSource = 1;
   if (instr.op != Op::F2I && instr.op != Op::F2I_64) return false;
   const Operand rounded = instr.op_(kSource).value();
-  const auto isOfFloats = [](const Instr& of, Mod format) { return isa::modAs<isa::Fmt>(of, format) == isa::Fmt::F32; };
   if (rounded.neg() || rounded.abs()) return false;
-  const Instr* round = isOfFloats(instr, Mod::SrcFmt) ? rw.producer(rounded, Op::FRND) : nullptr;
-  if (!round || !isOfFloats(*round, Mod::SrcFmt) || !isOfFloats(*round, Mod::DstFmt) || !rw.hasOneUse(rounded))
+  const auto format = isa::modAs<isa::Fmt>(instr, Mod::SrcFmt);
+  if (format != isa::Fmt::F32 && format != isa::Fmt::F64) return false;
+  const Instr* round = rw.producer(rounded, format == isa::Fmt::F64 ? Op::FRND_64 : Op::FRND);
+  if (!round || isa::modAs<isa::Fmt>(*round, Mod::SrcFmt) != format ||
+      isa::modAs<isa::Fmt>(*round, Mod::DstFmt) != format || !rw.hasOneUse(rounded))
     return false;
   const Operand source = round->op_(kSource).value();
   if (!isMovable(rw, source)) return false;
@@ -304,7 +306,7 @@ bool combineRounding(Rewriter& rw, Instr& instr) {
     return false;
   rw.rewrite(instr, instr.op, {operands[0], operands[1]},
              {{Mod::DstFmt, isa::getMod(instr.op, mods, Mod::DstFmt)},
-              {Mod::SrcFmt, isa::Fmt::F32},
+              {Mod::SrcFmt, format},
               {Mod::Ntz, isa::getMod(instr.op, mods, Mod::Ntz)},
               {Mod::Ftz, isa::getMod(instr.op, mods, Mod::Ftz)},
               {Mod::Round, isa::getMod(instr.op, mods, Mod::Round)}});
