@@ -414,6 +414,32 @@ class Level {
     return found;
   }
 
+  /// The register with the counter of the next iteration at the end of the test's block: the compared register, or the
+  /// one that it is copied to after the step, if the step adds to that one. Iterators that advance before the body of
+  /// the loop look so.
+  ori::VRegId keptCounter(const Plan& plan, const RoundTest& test) {
+    bool isAfterStep = test.step->block != plan.test, comparesNext = false;
+    ori::VRegId kept = ori::kNoId;
+    for (const Instr& instr : *plan.test) {
+      isAfterStep |= &instr == test.step;
+      comparesNext |= isAfterStep && &instr == test.compare;
+      if (!isAfterStep || instr.op != Op::COPY || instr.isGuarded() || !isPlainUse(instr.op_(1), test.counter))
+        continue;
+      const ori::Operand& to = instr.op_(0);
+      if (to.isVirtual() && to.file == File::R && isWhole(to) && isWhole(instr.op_(1)) && uses(*test.step, to.reg))
+        kept = to.reg;
+    }
+    const Definitions* found = comparesNext && kept != ori::kNoId ? definitionsIn(plan.loop, kept) : nullptr;
+    return found && found->isOnlyOne ? kept : test.counter;
+  }
+
+  static bool uses(const Instr& instr, ori::VRegId reg) {
+    return std::ranges::any_of(instr.ops(),
+                               [&](const ori::Operand& o) { return !o.isDef && o.isVirtual() && o.reg == reg; });
+  }
+
+  bool isWhole(const ori::Operand& o) const { return o.width == function_.vreg(o.reg).width; }
+
   /// The comparison of a counter that a block ends with, if there is one.
   std::optional<RoundTest> testOf(const ori::Loop& loop, Plan& plan) {
     RoundTest test;
@@ -430,6 +456,7 @@ class Level {
     const Definitions* steps = definitionsIn(plan.loop, test.counter);
     if (!steps || !steps->isOnlyOne) return std::nullopt;
     test.step = steps->last;
+    test.counter = keptCounter(plan, test);
     const auto by =
         test.isWide() ? wideStepOf(function_, *test.step, test.counter) : stepOf(plan.loop, *test.step, test.counter);
     if (!by || !dominators_.dominates(test.step->block->id, loop.latches[0])) return std::nullopt;
