@@ -30,8 +30,8 @@ bool convertToUniformReg(ori::Function& function, PhaseContext& context) {
   const unsigned constants = readsConstantsFromUniform(context) ? moveConstantOperands(function, divergence, context)
                                                                 : nameConstantOperands(function, divergence, context);
   const unsigned doubles = moveDoubleConstants(function, context);
-  const unsigned bridges = shareCrossFileCopies(function);
-  return parts + moved + constants + doubles + bridges + delayUniformValues(function, context) != 0;
+  const unsigned copies = shareCrossFileCopies(function);
+  return parts + moved + constants + doubles + copies + delayUniformValues(function, context) != 0;
 }
 
 } // namespace orias::phases

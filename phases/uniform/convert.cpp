@@ -254,8 +254,8 @@ class Converter {
   void forgetWritten(const Instr& instr) {
     for (const ori::Operand& o : instr.ops()) {
       if (!o.isDef || !o.isVirtual()) continue;
-      const auto drop = [&](std::map<Key, Operand>& bridges, VRegId v) {
-        bridges.erase(bridges.lower_bound({v, 0, 0}), bridges.lower_bound({v + 1, 0, 0}));
+      const auto drop = [&](std::map<Key, Operand>& copies, VRegId v) {
+        copies.erase(copies.lower_bound({v, 0, 0}), copies.lower_bound({v + 1, 0, 0}));
       };
       drop(brought_, o.reg);
       if (o.file == File::UR || o.file == File::UP) {

@@ -49,13 +49,13 @@ class CopySharing {
 
   unsigned share(Block& block) {
     unsigned gone = 0;
-    std::map<Key, std::vector<std::pair<Instr*, Sum>>> bridges;
+    std::map<Key, std::vector<std::pair<Instr*, Sum>>> copies;
     std::vector<Key> order; // of their first cross-file copies, so that the result does not depend on register numbers
     const auto finish = [&] {
       std::size_t held = 0;
       for (const Key& key : order)
-        if (const auto& some = bridges[key]; some.size() >= kFewest && held++ < kMaxHeld) gone += bringOnce(some);
-      bridges.clear();
+        if (const auto& some = copies[key]; some.size() >= kFewest && held++ < kMaxHeld) gone += bringOnce(some);
+      copies.clear();
       order.clear();
     };
     for (Instr& instr : block) {
@@ -65,7 +65,7 @@ class CopySharing {
       const Sum sum = sumOf(instr.op_(2).value());
       if (!isSingle_[sum.root.reg]) continue;
       const Key key{sum.root.reg, sum.root.sub};
-      auto& some = bridges[key];
+      auto& some = copies[key];
       if (some.empty()) order.push_back(key);
       some.emplace_back(&instr, sum);
     }
@@ -106,14 +106,14 @@ class CopySharing {
     return sum;
   }
 
-  unsigned bringOnce(const std::vector<std::pair<Instr*, Sum>>& bridges) {
-    Instr* first = bridges.front().first;
+  unsigned bringOnce(const std::vector<std::pair<Instr*, Sum>>& copies) {
+    Instr* first = copies.front().first;
     const Operand brought = function_.use(function_.newVReg(File::UR));
     ori::Builder b = ori::Builder::before(function_, first);
     b.setSource(first->source);
-    b.emit(Op::R2UR, {Operand::pt(), brought, bridges.front().second.root});
-    for (const auto& [bridge, sum] : bridges) {
-      const Operand to = bridge->op_(1).value(), nothing = Operand::zero(File::UP);
+    b.emit(Op::R2UR, {Operand::pt(), brought, copies.front().second.root});
+    for (const auto& [instr, sum] : copies) {
+      const Operand to = instr->op_(1).value(), nothing = Operand::zero(File::UP);
       const std::array copy{to, brought};
       const std::array add{to,
                            nothing,
@@ -123,11 +123,11 @@ class CopySharing {
                            Operand::zero(File::UR)};
       const bool isCopy = sum.added == 0;
       const Op op = isCopy ? Op::UMOV : Op::UIADD3;
-      function_.rewrite(bridge, op, isCopy ? std::span<const Operand>(copy) : add);
-      bridge->mods = isa::makeInst(op).mods;
-      function_.setGuard(bridge, nothing);
+      function_.rewrite(instr, op, isCopy ? std::span<const Operand>(copy) : add);
+      instr->mods = isa::makeInst(op).mods;
+      function_.setGuard(instr, nothing);
     }
-    return static_cast<unsigned>(bridges.size() - 1);
+    return static_cast<unsigned>(copies.size() - 1);
   }
 
   ori::Function& function_;

@@ -249,14 +249,14 @@ class Planner {
     for (unsigned i = 0; i < form.operands.size(); ++i) {
       const UniformSource need = form.sources[i];
       const Operand& o = form.operands[i];
-      std::int64_t bridge = 0;
+      std::int64_t copyCost = 0;
       if (need == UniformSource::Register && !plan_.isMoving(o))
-        bridge = (writer.block->loopDepth == 0 ? kToUniform : kToUniformInLoop) * o.width;
+        copyCost = (writer.block->loopDepth == 0 ? kToUniform : kToUniformInLoop) * o.width;
       else if (need == UniformSource::MoveImmediate)
-        bridge = kMove;
+        copyCost = kMove;
       else if (need == UniformSource::LoadConstant && !readsConstantsFromUniform(context_))
-        bridge = kMove; // elsewhere the vector instruction loads it anyway
-      cost.sources[std::min(position, kPools - 1)] += sign * bridge * weight;
+        copyCost = kMove; // elsewhere the vector instruction loads it anyway
+      cost.sources[std::min(position, kPools - 1)] += sign * copyCost * weight;
       const isa::InstrDesc& row = isa::desc(form.op);
       position += i < row.slotCount && row.slots[i].role == isa::Role::Use && o.isReg();
     }

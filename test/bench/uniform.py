@@ -3,7 +3,7 @@
 
     uniform.py --orias orias --dis orias-dis --ptxas-cubins DIR [--options="--disable-phase=74"]... FOLDER
 
-For each setting one line: files, instructions (padding left out), the share on the uniform datapath (with the bridges
+For each setting one line: files, instructions (padding left out), the share on the uniform datapath (with the cross-file copies
 S2UR, R2UR, VOTEU, REDUX), and the sums over all functions of the R, UR, P and UP registers: the first three as the
 listings' headers name them, UP up to the highest that is written or read.
 DIR holds what ptxas made of the same files, under the same names. --phases leaves out each of these phases in turn, and
@@ -25,11 +25,11 @@ HEADER = re.compile(r"^// \d+ instructions, (\d+) registers(?: \((.*?)\))?")
 UNIFORM_PREDICATE = re.compile(r"\bUP(\d)\b")
 # Those of the document on uniform registers, and what they read or feed.
 PHASES = ("11", "27", "28", "37b", "44", "53", "56", "63", "70", "74", "86")
-BRIDGES = {"S2UR", "R2UR", "VOTEU", "REDUX"}
+CROSS_FILE_COPIES = {"S2UR", "R2UR", "VOTEU", "REDUX"}
 
 
 def is_uniform(opcode):
-    return opcode.startswith("U") or opcode in BRIDGES
+    return opcode.startswith("U") or opcode in CROSS_FILE_COPIES
 
 
 def count(dis, cubin):
