@@ -27,6 +27,7 @@ bool allocateRegisters(ori::Function& function, PhaseContext& context) {
   // The registers in use include the stack pointer.
   const OccupancyClasses classes(context.target, function.bounds, function.sharedBytes, context.maxRegisters);
   options.freeRegisters = [&](unsigned used) { return classes.end(used); };
+  options.warps = [&](unsigned used) { return classes.warps(used); };
   options.check = context.knobs.enabled(Knob::RegAllocCheck);
   options.remark = [&](const ori::Instr* where, std::string message, std::int64_t cost) {
     context.remarks.did(where, std::move(message), cost);

@@ -8,6 +8,7 @@
 #include "regalloc/accumulators.h"
 #include "regalloc/call_abi.h"
 #include "regalloc/call_effects.h"
+#include "regalloc/call_points.h"
 #include "regalloc/calls.h"
 #include "regalloc/check.h"
 #include "regalloc/cross_file_moves.h"
@@ -30,10 +31,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fmt/format.h>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace orias::regalloc {
 
@@ -69,6 +72,11 @@ constexpr std::size_t kMaxMended = 4;
 /// a limit of 128, one kernel of custatevec takes 64 instead of 56 registers.
 constexpr std::size_t kMaxMovesOfQuestion = 192;
 constexpr double kMaxWeightOfMoves = 0.05;
+/// For twice the warps, spill code may have this share of the weight of all instructions, and less than one access
+/// outside cold blocks. With a share of 0.05, 24 kernels of the zoo and of TritonBench became slower: a single launch
+/// by 15%, a full multiprocessor by 1.5%. With accesses outside of loops, three kernels of OpenMM (findBlocks) lost
+/// 15%.
+constexpr double kMaxWeightOfSpills = 0.002, kMaxSpillsForClass = 0.99;
 /// The spill cost of temporaries of spill code.
 constexpr double kUnspillable = std::numeric_limits<double>::infinity();
 
@@ -90,7 +98,7 @@ class Allocator {
     Webs webs = buildWebs(function_, File::R, ranges, {true, state_.unspillable, {}});
     addPredicatesTo(webs);
     if (state_.usesFrame) ++registers; // the stack pointer's
-    const RegisterBudget budget = budgetOf(File::R, registers, {}, callPoints(ranges, File::R));
+    const RegisterBudget budget = budgetOf(File::R, registers, {}, callPoints(function_, ranges, File::R));
     if (mostOccupied(webs, ranges.pointCount(), registers, {}) + (state_.usesFrame ? 1 : 0) > registers) return false;
     Placer placer(function_, webs);
     return canComplete(webs, placer, budget, search);
@@ -252,7 +260,10 @@ class Allocator {
 
   std::string allocateFile(File file) {
     if (!namesRegistersOf(file)) return {};
-    const unsigned limit = limitOf(file);
+    const unsigned most = limitOf(file);
+    unsigned limit = most;
+    double allowance = 0; // for spill code that only serves an occupancy class, where limit < most
+    bool triesClass = file == File::R && maySpillForClass();
     bool everything = options_.spillEverything && file == File::R;
     unsigned crowdedPasses = 0;
     for (unsigned pass = 0;; ++pass) {
@@ -264,7 +275,7 @@ class Allocator {
       const LiveRanges ranges(code_, file, options_.namedWrites != nullptr);
       const Webs webs = buildWebs(function_, file, ranges, {!everything, state_.unspillable, state_.homes});
       if (webs.all.empty()) return {};
-      const CallPoints calls = callPoints(ranges, file);
+      const CallPoints calls = callPoints(function_, ranges, file);
       const PointLimits limits = file == File::R && changesCounts_ ? pointLimits(ranges, limit) : PointLimits{};
       std::vector<Victim> victims;
       unsigned excess = 0; // registers needed beyond the limit at the point of highest pressure
@@ -286,6 +297,13 @@ class Allocator {
             if (file == File::R)
               if (const unsigned limit = tightened(webs, placer, budget, placement, moves, occupied); moves)
                 budget.limit = limit;
+            if (std::exchange(triesClass, false))
+              if (const auto goal =
+                      classWithSpills(webs, placer, calls, moves ? budget.limit : placement.used, occupied)) {
+                limit = goal->limit;
+                allowance = goal->allowance;
+                continue;
+              }
             if (!moves) {
               keep(webs, rotatedPlacement(placer, budget, std::move(placement)), file);
               return {};
@@ -312,6 +330,13 @@ class Allocator {
           continue;
         }
         if (canSpill(file) && pass < kMaxSpillPasses) victims = chooseVictims(webs, placement, budget, crowdedPasses);
+      }
+      if (limit < most) {
+        allowance -= spillWeight(victims, webs, *code_);
+        if (victims.empty() || allowance < 0) {
+          limit = most;
+          continue;
+        }
       }
       // The last resort: every operand goes through memory. This leaves webs that live for one instruction.
       const bool isLastResort = victims.empty() && canSpill(file);
@@ -428,54 +453,6 @@ class Allocator {
     return file == File::R ? limit - 1 : limit;
   }
 
-  /// The points where calls write their results. Other values that are live there have to survive the call.
-  CallPoints callPoints(const LiveRanges& ranges, File file) const {
-    CallPoints calls;
-    for (const ori::Block* block : function_.layout())
-      for (const ori::Instr& instr : *block) {
-        const Segment after{ranges.defPoint(instr), ranges.defPoint(instr) + 1};
-        if (instr.op == ori::Op::FUNCTION_ENTRY) calls.entry.add(after);
-        if (!isCall(instr)) continue;
-        const ori::RegisterSet changed = changedAt(function_, instr);
-        CallPoints::Lost lost{{}, {}, knownChanges(function_, instr) != nullptr};
-        for (std::uint32_t r = 0; r < SlotSet::kMost; ++r)
-          if (changed.contains(file, r)) lost.slots.set(r);
-        const auto same = std::ranges::find_if(calls.lost, [&](const CallPoints::Lost& other) {
-          return other.isKnown == lost.isKnown && other.slots == lost.slots;
-        });
-        (same != calls.lost.end() ? *same : calls.lost.emplace_back(lost)).where.add(after);
-      }
-    return calls;
-  }
-
-  static bool isLiveAcross(const Web& web, const Range& calls) {
-    return web.spillCost < kUnspillable &&
-           std::any_of(web.components.begin(), web.components.end(), [&](const Range& r) { return r.overlaps(calls); });
-  }
-
-  /// The calls across which not all live values survive in registers: all whose callee is unknown, and those across
-  /// which more registers are live than the callee preserves.
-  static Range crowdedCalls(const Webs& webs, const CallPoints& calls, unsigned limit) {
-    Range crowded;
-    for (const CallPoints::Lost& lost : calls.lost) {
-      if (!lost.isKnown) {
-        crowded.unite(lost.where);
-        continue;
-      }
-      unsigned left = limit;
-      for (std::size_t r = lost.slots.from(0); r < limit; r = lost.slots.from(r + 1))
-        --left;
-      for (const Segment point : lost.where.segments()) {
-        unsigned live = 0;
-        for (const Web& web : webs.all)
-          live += static_cast<unsigned>(
-              std::ranges::count_if(web.components, [&](const Range& r) { return r.contains(point.start); }));
-        if (live > left) crowded.add(point);
-      }
-    }
-    return crowded;
-  }
-
   /// The highest pressure at any point, counting the registers that are not available there.
   static unsigned mostOccupied(const Webs& webs, Point pointCount, unsigned limit, const PointLimits& limits) {
     return mostAtOnce(pointCount, [&](auto&& f) {
@@ -579,17 +556,60 @@ class Allocator {
            mend(webs, budget, tried[0], kMaxMovesOfQuestion).failed.empty();
   }
 
+  bool maySpillForClass() const {
+    return options_.warps && !options_.spillEverything && !options_.singlePass && options_.namedWrites == nullptr &&
+           !changesCounts_ && !keepsFactors_ && !hasQuadTextures_ && !isCallable(function_);
+  }
+
+  /// A register limit at the end of an occupancy class, and the weight that spill code may have to reach it.
+  struct ClassGoal {
+    unsigned limit = 0;
+    double allowance = 0;
+  };
+
+  /// The class with the most warps for which spill code in cold blocks is enough, if the code fits in `used` registers
+  /// without any. The peak pressure is `occupied`.
+  std::optional<ClassGoal> classWithSpills(const Webs& webs, Placer& placer, const CallPoints& calls, unsigned used,
+                                           unsigned occupied) const {
+    const double warps = options_.warps(used), weight = weightOfCode();
+    std::optional<ClassGoal> goal;
+    for (unsigned limit = used - 1; limit > (hasCalls_ ? kRegistersOfCalls : 1); --limit) {
+      const double more = options_.warps(limit);
+      if (more <= options_.warps(limit + 1)) continue;
+      const double allowance = std::min(kMaxWeightOfSpills * std::log2(more / warps) * weight, kMaxSpillsForClass);
+      const unsigned excess = occupied - std::min(occupied, usable(File::R, limit));
+      // At least one store and one reload for each value.
+      if (2 * kColdWeight * excess > allowance) break;
+      const RegisterBudget budget = budgetOf(File::R, limit, {}, calls);
+      const Placement placement = excess == 0 ? bestPlacement(webs, placer, budget, Wanted::AnyComplete) : Placement{};
+      const std::vector<Victim> victims = chooseVictims(webs, placement, budget, 0);
+      if (spillWeight(victims, webs, *code_) > allowance) break;
+      goal = {limit, allowance};
+    }
+    if (goal && options_.remark)
+      options_.remark(
+          function_.layout().front()->first,
+          fmt::format("tries spill code in cold blocks for {} registers and {:.0f} warps, in place of {} and {:.0f}",
+                      goal->limit, options_.warps(goal->limit), used, warps),
+          used - goal->limit);
+    return goal;
+  }
+
+  double weightOfCode() const {
+    double weight = 0;
+    for (const ori::Block* block : function_.layout())
+      for (const ori::Instr& instr : *block)
+        weight += weightOf(instr);
+    return weight;
+  }
+
   /// Finds moves between registers that cost less than an occupancy class gains.
   std::optional<Moves> cheapMoves(const Webs& webs, const RegisterBudget& budget, Placement& placement) const {
     if (!allowsMoves() || placement.failed.size() > kMaxMoved) return std::nullopt;
     Placement complete = placement;
     std::optional<Moves> moves = placeByMoves(webs, *code_, budget, complete);
     if (!moves) return std::nullopt;
-    double all = 0;
-    for (const ori::Block* block : function_.layout())
-      for (const ori::Instr& instr : *block)
-        all += weightOf(instr);
-    if (moves->weight > kMaxWeightOfMoves * all) return std::nullopt;
+    if (moves->weight > kMaxWeightOfMoves * weightOfCode()) return std::nullopt;
     placement = std::move(complete);
     return moves;
   }

@@ -25,6 +25,9 @@ struct AllocationOptions {
   /// Returns the highest register count in the occupancy class of the given one. If empty, no more registers are used
   /// than needed.
   std::function<unsigned(unsigned)> freeRegisters;
+  /// Returns how many warps fit on a multiprocessor with this register count. If empty, values are spilled only where
+  /// they do not fit.
+  std::function<double(unsigned)> warps;
   bool check = false; ///< run the allocation checker; an error is an InternalError
   std::function<void(const ori::Instr*, std::string, std::int64_t)>
       remark; ///< one per spilled or rematerialized register

@@ -110,7 +110,8 @@ class GapChoice {
         calmLoop_[b] = loop;
     }
     for (const ori::Loop& loop : loops.all())
-      entryWeight_.push_back(std::pow(kLoopWeight, std::min<std::uint32_t>(loop.depth - 1, 6)));
+      entryWeight_.push_back(std::pow(kLoopWeight, std::min<std::uint32_t>(loop.depth - 1, 6)) *
+                             (code_.function().block(loop.header)->isCold ? kColdWeight : 1));
   }
 
   void collect(const std::function<bool(std::uint32_t)>& isWhole) {
@@ -435,6 +436,25 @@ class GapChoice {
 std::vector<Victim> chooseGaps(const Webs& webs, const NumberedCode& code, unsigned limit, const PointLimits& limits,
                                const std::function<bool(std::uint32_t)>& isWhole) {
   return GapChoice(webs, code, limit, limits).run(isWhole);
+}
+
+double spillWeight(std::span<const Victim> victims, const Webs& webs, const NumberedCode& code) {
+  double weight = 0;
+  for (const Victim& victim : victims) {
+    if (victim.isWhole) {
+      weight += webs.all[victim.web].weight;
+      continue;
+    }
+    for (std::size_t r = 0; r < victim.life.references.size(); ++r) {
+      const Reference& reference = victim.life.references[r];
+      const int accesses = (reference.writes ? 1 : 0) + (reference.reads && victim.isReloaded[r] ? 1 : 0);
+      weight += accesses * weightOf(*code.instr(reference.number));
+    }
+    for (const Piece& piece : victim.pieces)
+      for (const auto& [block, point] : piece.reloads)
+        weight += weightOf(*code.function().block(block)->first);
+  }
+  return weight;
 }
 
 std::vector<Victim> leaveRegisters(const Webs& webs, const NumberedCode& code, unsigned limit,

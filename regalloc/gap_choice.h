@@ -39,6 +39,9 @@ struct Victim {
 std::vector<Victim> chooseGaps(const Webs& webs, const NumberedCode& code, unsigned limit, const PointLimits& limits,
                                const std::function<bool(std::uint32_t)>& isWhole);
 
+/// The weight of the stores and reloads of spilled webs.
+double spillWeight(std::span<const Victim> victims, const Webs& webs, const NumberedCode& code);
+
 /// Keeps some webs in memory in all of their gaps that touch `where`.
 std::vector<Victim> leaveRegisters(const Webs& webs, const NumberedCode& code, unsigned limit,
                                    std::span<const std::uint32_t> some, const Range& where);

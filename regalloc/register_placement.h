@@ -1,5 +1,6 @@
 #pragma once
 
+#include "regalloc/call_points.h"
 #include "regalloc/taken_registers.h"
 #include "regalloc/webs.h"
 
@@ -56,18 +57,6 @@ class RegisterOccupancy {
   }
 
   std::vector<std::uint64_t> taken_; // grows with the last point taken
-};
-
-/// Where some registers are not available.
-struct CallPoints {
-  /// Where called code runs, and the slots that it changes.
-  struct Lost {
-    Range where;
-    SlotSet slots;
-    bool isKnown = false; ///< whether `slots` are those of the actual callee, not all that the ABI lets it change
-  };
-  std::vector<Lost> lost;
-  Range entry; ///< where parameters are received, which needs one more register
 };
 
 /// A reduced register limit in part of the program.

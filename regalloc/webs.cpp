@@ -182,7 +182,8 @@ double weightOf(const ori::Instr& instr) {
       weights[depth] = weights[depth - 1] * kLoopWeight;
     return weights;
   }();
-  return kWeights[std::min<std::size_t>(instr.block->loopDepth, kWeights.size() - 1)];
+  const double weight = kWeights[std::min<std::size_t>(instr.block->loopDepth, kWeights.size() - 1)];
+  return instr.block->isCold ? weight * kColdWeight : weight;
 }
 
 Webs buildWebs(const ori::Function& function, File file, const LiveRanges& ranges, const WebOptions& options) {

@@ -38,6 +38,8 @@ struct Webs {
 
 /// Factor in the weight of a reference for each loop around it.
 inline constexpr double kLoopWeight = 10;
+/// Factor in the weight of a reference in a cold block.
+inline constexpr double kColdWeight = 1.0 / 64;
 /// The weight of a reference by this instruction in Web::weight.
 double weightOf(const ori::Instr& instr);
 
