@@ -313,6 +313,7 @@ class Function {
   std::uint32_t sharedBytes = 0; ///< static shared memory
   std::uint32_t sharedAlign = 1;
   bool usesDynamicShared = false;
+  bool spillsToShared = false;     ///< the program asks for spill slots in shared memory
   bool usesReservedShared = false; ///< reads the place of the shared memory that is reserved by the system
   std::uint32_t outgoingBytes = 0; ///< at the low end of the frame: arguments of callees
   bool growsStack = false;         ///< allocates below the frame; the size is known at run time only

@@ -76,6 +76,8 @@ class FunctionParser {
       shared();
     else if (keyword == "dynamicshared")
       function_.usesDynamicShared = true;
+    else if (keyword == "spillstoshared")
+      function_.spillsToShared = true;
     else if (keyword == "reservedshared")
       function_.usesReservedShared = true;
     else if (keyword == "growsstack")

@@ -347,6 +347,7 @@ void putHeader(Out& out, const Function& function) {
   if (function.sharedBytes || function.sharedAlign != 1)
     put(out, "  shared {} align {};\n", function.sharedBytes, function.sharedAlign);
   if (function.usesDynamicShared) put(out, "  dynamicshared;\n");
+  if (function.spillsToShared) put(out, "  spillstoshared;\n");
   if (function.usesReservedShared) put(out, "  reservedshared;\n");
   if (function.growsStack) put(out, "  growsstack;\n");
   if (function.hasFramePointer) put(out, "  framepointer;\n");

@@ -3,12 +3,35 @@
 #include "phases/occupancy.h"
 #include "phases/phases.h"
 #include "regalloc/allocate.h"
+#include "regalloc/shared_spills.h"
 #include "support/diagnostics.h"
 
 #include <fmt/format.h>
 #include <optional>
 
 namespace orias::phases {
+
+namespace {
+
+/// The words of spill slots per thread for which shared memory suffices without fewer resident warps.
+unsigned wordsInShared(const ori::Function& function, const PhaseContext& context) {
+  if (!regalloc::maySpillToShared(function)) return 0;
+  const auto warps = [&](std::uint32_t bytes) {
+    const OccupancyClasses classes(context.target, function.bounds, bytes, context.maxRegisters);
+    return classes.warps(classes.ends().back());
+  };
+  const double most = warps(function.sharedBytes);
+  const auto fits = [&](unsigned words) {
+    const std::uint32_t bytes = regalloc::sharedSpillBytes(function, words);
+    return bytes <= context.target.maxStaticShared() && warps(bytes) == most;
+  };
+  unsigned words = 0;
+  while (fits(words + 1))
+    ++words;
+  return words;
+}
+
+} // namespace
 
 /// Phase 101, AdvancedPhaseAllocReg: the fat-point allocator (regalloc/README.md) with the user's knobs and the
 /// register limit from options and launch bounds. Records for the listing which values are divergent, before values
@@ -24,6 +47,8 @@ bool allocateRegisters(ori::Function& function, PhaseContext& context) {
   options.sharesFrame = !context.knobs.enabled(Knob::DisableSsc);
   options.uniformPromotion =
       context.knobs.enabled(Knob::RegAllocUniformPromotion) && context.knobs.enabled(Knob::UniformRegMode);
+  if (function.spillsToShared || context.knobs.enabled(Knob::RegAllocSpillToShared))
+    options.sharedSpillWords = wordsInShared(function, context);
   // The registers in use include the stack pointer.
   const OccupancyClasses classes(context.target, function.bounds, function.sharedBytes, context.maxRegisters);
   options.freeRegisters = [&](unsigned used) { return classes.end(used); };

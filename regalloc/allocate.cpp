@@ -23,6 +23,7 @@
 #include "regalloc/recompute.h"
 #include "regalloc/register_placement.h"
 #include "regalloc/reloads.h"
+#include "regalloc/shared_spills.h"
 #include "regalloc/spill.h"
 #include "regalloc/spilled_predicates.h"
 #include "regalloc/uniform_promotion.h"
@@ -88,6 +89,8 @@ class Allocator {
     // Callees place their stack below ours.
     state_.usesFrame = !function.frame.empty() || function.growsStack || hasCalls_ || isCallable(function);
     changesCounts_ = ori::hasRegisterRequests(function);
+    if (maySpillToShared(function) && !changesCounts_ && !hasQuadTextures_ && options.namedWrites == nullptr)
+      sharedWords_ = options.sharedSpillWords;
   }
 
   /// Returns whether file R fits into this many registers without spilling.
@@ -448,7 +451,7 @@ class Allocator {
 
   /// How many registers values may take. Excludes the stack pointer if there is a frame, or may be one later.
   unsigned usable(File file, unsigned limit) const {
-    if (file == File::R && function_.hasFramePointer) return limit - 2;
+    if (file == File::R && (function_.hasFramePointer || sharedWords_ != 0)) return limit - 2;
     if (file == File::UR) return limit - kFirstUniform;
     return file == File::R ? limit - 1 : limit;
   }
@@ -469,6 +472,7 @@ class Allocator {
     if (file == File::R && state_.usesFrame) {
       budget.reserved.assign(kStackPointer + 1, false);
       budget.reserved[kStackPointer] = true;
+      budget.reserved[kSharedSpillBase] = sharedWords_ != 0;
       if (function_.hasFramePointer) budget.reserved.push_back(true); // kFramePointer is the next one
     }
     if (file == File::UR) budget.reserved.assign(kFirstUniform, true);
@@ -728,6 +732,12 @@ class Allocator {
       expandEntryAndReturns(function_);
     else if (function_.hasFramePointer)
       useFramePointer(function_);
+    if (const unsigned words = moveSpillsToShared(function_, sharedWords_, facts.lives); words != 0) {
+      highestR_ = std::max(highestR_, kSharedSpillScratch + 1);
+      if (options_.remark)
+        options_.remark(function_.layout().front()->first,
+                        fmt::format("{} words of spill slots per thread are in shared memory", words), words);
+    }
     if (options_.namedWrites == nullptr && !function_.frame.empty()) facts.dead = unnamedObjects(function_);
     function_.stats.frameBytes = layOutFrame(function_, facts);
     if (options_.frame != nullptr) *options_.frame = frameRecords(function_, facts.dead, facts.categories);
@@ -782,6 +792,7 @@ class Allocator {
   std::vector<std::uint32_t> physical_;
   const bool hasCalls_, hasQuadTextures_;
   bool keepsFactors_ = false;
+  unsigned sharedWords_ = 0;   ///< of spill slots that may be in shared memory; not 0: R0 is reserved with the frame
   bool changesCounts_ = false; ///< warps give registers back and take them, so limits differ by point
   unsigned highestR_ = 0;
 };

@@ -22,6 +22,9 @@ struct AllocationOptions {
   bool optimizedRemat = true;   ///< knob RegAllocEnableOptimizedRemat
   bool sharesFrame = true;      ///< unless knob DisableSsc is set
   bool uniformPromotion = true; ///< knob RegAllocUniformPromotion (628)
+  /// Words of spill slots that each thread may have in shared memory, where the code allows it
+  /// (`regalloc/shared_spills.h`). Knob RegAllocSpillToShared, or `.pragma "enable_smem_spilling"`.
+  unsigned sharedSpillWords = 0;
   /// Returns the highest register count in the occupancy class of the given one. If empty, no more registers are used
   /// than needed.
   std::function<unsigned(unsigned)> freeRegisters;

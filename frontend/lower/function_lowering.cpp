@@ -208,9 +208,11 @@ void FunctionLowering::lowerStatement(const Statement& statement) {
   }
 }
 
-/// A NOP in a loop tells phase 22 not to unroll it.
+/// A NOP in a loop tells phase 22 not to unroll it. Other pragmas than these have no effect.
 void FunctionLowering::lowerPragma(const Pragma& pragma) {
-  if (module().text(pragma.text) != "nounroll" || !blockIsOpen()) return;
+  const std::string_view text = module().text(pragma.text);
+  if (text == "enable_smem_spilling") out_.spillsToShared = true;
+  if (text != "nounroll" || !blockIsOpen()) return;
   builder_.setSource({pragma.loc.line, 0});
   builder_.setGuard(IsaOperand::pt());
   builder_.emit(IsaOp::NOP, {});

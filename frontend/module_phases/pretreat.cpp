@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, kCleanups> kNames = {
 };
 
 /// The pragmas in bodies that a phase reads. The manual's other pragmas are hints that have no effect.
-constexpr std::string_view kReadPragmas[] = {"nounroll"};
+constexpr std::string_view kReadPragmas[] = {"nounroll", "enable_smem_spilling"};
 
 bool isInteger(Type t) {
   return typeClass(t) == TypeClass::Unsigned || typeClass(t) == TypeClass::Signed;
