@@ -12,11 +12,13 @@ using ori::Instr;
 
 namespace {
 
+const isa::Operand kStackPointer = isa::Operand::physical(isa::File::R, 1);
+
 bool isComputedOfNumbers(const Instr& instr, const std::vector<bool>& isNumber) {
   const bool isPure = isa::desc(instr.op).has(isa::Flag::Copy) || isa::laneFunction(instr.op) != nullptr;
   return isPure && std::all_of(instr.refs().begin(), instr.refs().end(), [&](const ori::Operand& o) {
-           if (o.isDef || o.isNone() || o.isImm()) return true;
-           return o.isReg() && (o.isVirtual() ? isNumber[o.reg] : o.isZeroReg());
+           if (o.isDef || o.isNone() || o.isImm() || o.kind == isa::Operand::Kind::Frame) return true;
+           return o.isReg() && (o.isVirtual() ? isNumber[o.reg] : o.isZeroReg() || o.value() == kStackPointer);
          });
 }
 

@@ -14,6 +14,7 @@
 #include "phases/unroll_estimate.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <optional>
 #include <unordered_set>
@@ -33,6 +34,8 @@ namespace {
 
 /// The most levels of nested loops that are unrolled, from the inside out.
 constexpr unsigned kMaxLevels = 4;
+/// The share of such accesses of a loop, as its inverse, from which on it may be longer.
+constexpr std::size_t kShareOfAccesses = 6;
 /// Blocks before a loop that are searched for the counter's first value.
 constexpr unsigned kMaxBlocksBefore = 16;
 /// Instructions that all unrolling together may add to a function, in addition to as many as it has.
@@ -150,7 +153,7 @@ class Level {
       whyNot = chooseBySize(loop, plan, size);
     }
     if (whyNot) return refuse(whyNot);
-    const std::size_t growth = plan.copies * size;
+    const std::size_t growth = plan.copies * (size - (plan.copies == plan.trips ? vanishing(id) : 0));
     if (growth > growthLeft_) return refuse("not unrolled: the growth budget of the function is used up");
     growthLeft_ -= growth;
     return plan;
@@ -184,7 +187,7 @@ class Level {
     constexpr std::size_t kMaxReduced = 4;
     if (plan.trips * size <= kMaxReduced * limit && plan.trips * (size - invariantsOf(plan.loop)) <= limit) return true;
     return plan.trips * size <= static_cast<std::size_t>(knob(Knob::LoopUnrollConstantInstructions)) &&
-           readsKnownConstants(plan.loop, size);
+           hasKnownAddresses(plan.loop, size);
   }
 
   /// Sets the unroll factor of a loop of several blocks, whose iterations do not overlap. Else returns why not.
@@ -312,22 +315,28 @@ class Level {
     return plan;
   }
 
-  /// Whether a large part of an iteration are loads from constant banks whose offsets are known once this loop and the
-  /// loops around it are fully unrolled. Such a load becomes an operand, or one load for the warp.
-  bool readsKnownConstants(LoopId id, std::size_t size) {
-    constexpr std::size_t kShare = 6;
-    std::vector<const Instr*> loads;
+  /// Whether a large part of an iteration are accesses to constant banks or to the frame whose addresses are known once
+  /// this loop and the loops around it are fully unrolled. Such a load of a constant becomes an operand, or one load
+  /// for the warp; such an access to the frame vanishes if the array is kept in registers.
+  bool hasKnownAddresses(LoopId id, std::size_t size) {
+    return (knownAccesses(id, {Op::LDC, Op::LDC}) + vanishing(id)) * kShareOfAccesses >= size;
+  }
+
+  /// The accesses to the frame that may become registers.
+  std::size_t vanishing(LoopId id) { return knownAccesses(id, {Op::LDL, Op::STL}); }
+
+  /// The accesses with one of two opcodes whose addresses are known then.
+  std::size_t knownAccesses(LoopId id, std::array<Op, 2> ops) {
+    std::vector<const Instr*> accesses;
     for (BlockId b : loops_.blocks(id))
       for (const Instr& instr : *function_.block(b))
-        if (instr.op == Op::LDC && readsRegister(instr)) loads.push_back(&instr);
-    if (loads.size() * kShare < size) return false;
+        if (std::ranges::find(ops, instr.op) != ops.end() && readsRegister(instr)) accesses.push_back(&instr);
+    if (accesses.empty()) return 0;
     const std::vector<bool> isNumber = numbers(id);
-    const auto known = std::count_if(loads.begin(), loads.end(), [&](const Instr* load) {
-      return std::all_of(load->ops().begin(), load->ops().end(), [&](const ori::Operand& o) {
-        return o.isDef || !o.isReg(File::R) || o.isZeroReg() || (o.isVirtual() && isNumber[o.reg]);
-      });
-    });
-    return static_cast<std::size_t>(known) * kShare >= size;
+    return static_cast<std::size_t>(std::ranges::count_if(accesses, [&](const Instr* access) {
+      const ori::Operand& address = access->op_(static_cast<unsigned>(isa::desc(access->op).slotIndex("Ra")));
+      return address.isZeroReg() || (address.isVirtual() && isNumber[address.reg]);
+    }));
   }
 
   static bool readsRegister(const Instr& instr) {
