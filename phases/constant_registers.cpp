@@ -2,6 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/semantics/semantics.h"
+#include "regalloc/call_abi.h"
 
 #include <algorithm>
 
@@ -12,7 +13,7 @@ using ori::Instr;
 
 namespace {
 
-const isa::Operand kStackPointer = isa::Operand::physical(isa::File::R, 1);
+const isa::Operand kStackPointer = isa::Operand::physical(isa::File::R, regalloc::kStackPointer);
 
 bool isComputedOfNumbers(const Instr& instr, const std::vector<bool>& isNumber) {
   const bool isPure = isa::desc(instr.op).has(isa::Flag::Copy) || isa::laneFunction(instr.op) != nullptr;

@@ -14,8 +14,8 @@
 #include "phases/unroll_estimate.h"
 
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
+#include <initializer_list>
 #include <optional>
 #include <unordered_set>
 #include <vector>
@@ -34,8 +34,6 @@ namespace {
 
 /// The most levels of nested loops that are unrolled, from the inside out.
 constexpr unsigned kMaxLevels = 4;
-/// The share of such accesses of a loop, as its inverse, from which on it may be longer.
-constexpr std::size_t kShareOfAccesses = 6;
 /// Blocks before a loop that are searched for the counter's first value.
 constexpr unsigned kMaxBlocksBefore = 16;
 /// Instructions that all unrolling together may add to a function, in addition to as many as it has.
@@ -319,19 +317,22 @@ class Level {
   /// this loop and the loops around it are fully unrolled. Such a load of a constant becomes an operand, or one load
   /// for the warp; such an access to the frame vanishes if the array is kept in registers.
   bool hasKnownAddresses(LoopId id, std::size_t size) {
-    return (knownAccesses(id, {Op::LDC, Op::LDC}) + vanishing(id)) * kShareOfAccesses >= size;
+    constexpr std::size_t kShare = 6;
+    const std::size_t fewest = (size + kShare - 1) / kShare;
+    return knownAccesses(id, {Op::LDC, Op::LDL, Op::STL}, fewest) >= fewest;
   }
 
   /// The accesses to the frame that may become registers.
-  std::size_t vanishing(LoopId id) { return knownAccesses(id, {Op::LDL, Op::STL}); }
+  std::size_t vanishing(LoopId id) { return knownAccesses(id, {Op::LDL, Op::STL}, 1); }
 
-  /// The accesses with one of two opcodes whose addresses are known then.
-  std::size_t knownAccesses(LoopId id, std::array<Op, 2> ops) {
+  /// The accesses with one of the opcodes whose addresses are known then. 0 if there are fewer than `fewest` with any
+  /// address in a register.
+  std::size_t knownAccesses(LoopId id, std::initializer_list<Op> ops, std::size_t fewest) {
     std::vector<const Instr*> accesses;
     for (BlockId b : loops_.blocks(id))
       for (const Instr& instr : *function_.block(b))
         if (std::ranges::find(ops, instr.op) != ops.end() && readsRegister(instr)) accesses.push_back(&instr);
-    if (accesses.empty()) return 0;
+    if (accesses.size() < fewest) return 0;
     const std::vector<bool> isNumber = numbers(id);
     return static_cast<std::size_t>(std::ranges::count_if(accesses, [&](const Instr* access) {
       const ori::Operand& address = access->op_(static_cast<unsigned>(isa::desc(access->op).slotIndex("Ra")));

@@ -15,7 +15,6 @@ namespace {
 
 /// The words of spill slots per thread for which shared memory suffices without fewer resident warps.
 unsigned wordsInShared(const ori::Function& function, const PhaseContext& context) {
-  if (!regalloc::maySpillToShared(function)) return 0;
   const auto warps = [&](std::uint32_t bytes) {
     const OccupancyClasses classes(context.target, function.bounds, bytes, context.maxRegisters);
     return classes.warps(classes.ends().back());

@@ -28,6 +28,13 @@ constexpr unsigned kMaxThreads = 1024;
 /// Numbers of special registers, as nvdisasm names them.
 constexpr std::int32_t kTidX = 33, kTidY = 34, kTidZ = 35, kCgaCtaId = 136;
 
+/// The threads of the largest block that the program allows.
+unsigned mostThreads(const ori::LaunchBounds& bounds) {
+  const std::uint32_t* size = bounds.reqntid[0] != 0 ? bounds.reqntid : bounds.maxntid;
+  if (size[0] == 0) return kMaxThreads;
+  return std::min(size[0] * std::max(size[1], 1u) * std::max(size[2], 1u), kMaxThreads);
+}
+
 std::uint32_t slotsBegin(const ori::Function& function) {
   return alignUp(function.sharedBytes, kWordBytes);
 }
@@ -153,12 +160,6 @@ void insertBase(ori::Function& function, unsigned words) {
 
 } // namespace
 
-unsigned mostThreads(const ori::LaunchBounds& bounds) {
-  const std::uint32_t* size = bounds.reqntid[0] != 0 ? bounds.reqntid : bounds.maxntid;
-  if (size[0] == 0) return kMaxThreads;
-  return std::min(size[0] * std::max(size[1], 1u) * std::max(size[2], 1u), kMaxThreads);
-}
-
 bool maySpillToShared(const ori::Function& function) {
   return function.isKernel() && !hasCalls(function) && !function.growsStack && !function.usesDynamicShared &&
          !function.module().relocatable;
@@ -171,6 +172,7 @@ std::uint32_t sharedSpillBytes(const ori::Function& function, unsigned words) {
 }
 
 unsigned moveSpillsToShared(ori::Function& function, unsigned words, std::span<const Range> lives) {
+  if (words == 0) return 0;
   std::vector<Slot> slots = findSlots(function);
   const unsigned used = placeSlots(slots, words, lives);
   if (used == 0) return 0;

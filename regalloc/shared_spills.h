@@ -25,9 +25,6 @@ bool maySpillToShared(const ori::Function& function);
 /// `.pragma "enable_smem_spilling"` on sm_90.
 unsigned moveSpillsToShared(ori::Function& function, unsigned words, std::span<const Range> lives);
 
-/// The threads of the largest block that the program allows.
-unsigned mostThreads(const ori::LaunchBounds& bounds);
-
 /// The bytes of static shared memory of a block that has `words` words of spill slots for each thread.
 std::uint32_t sharedSpillBytes(const ori::Function& function, unsigned words);
 
