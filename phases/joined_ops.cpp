@@ -3,10 +3,14 @@
 #include "encoder/isa/codec.h"
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
+#include "ori/builder.h"
 #include "phases/local_scan.h"
 #include "phases/optimize/rewriter.h"
 #include "phases/remarks.h"
 
+#include <initializer_list>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace orias::phases {
@@ -90,13 +94,14 @@ class Joiner {
   /// (x >> n) + y is the high word of (x << 32 - n) plus y, with the sign or zeros above x. (x >> n) | y is as well if
   /// y is a constant within the bits that the shift clears.
   bool addShifted(const std::vector<Operand>& terms, const Operand& result) {
+    if (terms.size() == 3) return splitSum(terms);
     if (terms.size() != 2) return false;
     const bool isUniform = outer_.op == Op::UIADD3;
     const File file = isUniform ? File::UR : File::R;
     const Operand noCarry = Operand::zero(isUniform ? File::UP : File::P);
     for (unsigned i = 0; i < 2; ++i) {
       Instr* shift = ownDef(terms[i], file);
-      if (shift && shift->op == Op::SHF && addFunnelShift(*shift, terms[1 - i], result)) return true;
+      if (shift && addFunnelShift(*shift, terms[1 - i], result)) return true;
       if (!shift || shift->op != (isUniform ? Op::USHF : Op::SHF) ||
           isa::getMod(shift->op, shift->mods, Mod::Hi) == 0 ||
           isa::modAs<isa::ShiftDir>(*shift, Mod::ShiftDir) != isa::ShiftDir::R)
@@ -122,18 +127,56 @@ class Joiner {
     return false;
   }
 
-  /// A word of a shifted pair, or a rotated word, plus y: the high word of the pair shifted to the left.
-  bool addFunnelShift(Instr& shift, const Operand& addend, const Operand& result) {
-    if (outer_.op != Op::IADD3 || isa::modAs<isa::ShiftType>(shift, Mod::ShiftType) != isa::ShiftType::U32)
-      return false;
+  /// The count of a shift whose result is the high word of a pair that is shifted to the left.
+  static std::optional<Operand> funnelCount(const Instr& shift) {
+    if (shift.op != Op::SHF || isa::modAs<isa::ShiftType>(shift, Mod::ShiftType) != isa::ShiftType::U32)
+      return std::nullopt;
     const bool isLeft = isa::modAs<isa::ShiftDir>(shift, Mod::ShiftDir) == isa::ShiftDir::L;
-    if (isLeft != (isa::getMod(shift.op, shift.mods, Mod::Hi) != 0)) return false;
+    if (isLeft != (isa::getMod(shift.op, shift.mods, Mod::Hi) != 0)) return std::nullopt;
     const Operand low = shift.op_(1).value(), count = shift.op_(2).value(), high = shift.op_(3).value();
     if (!count.isImm() || count.imm < 1 || count.imm > 31 || !isPlainRegister(low) || !isPlainRegister(high))
-      return false;
-    const Operand left = Operand::immediate(isLeft ? count.imm : 32 - count.imm);
-    const Operand operands[] = {result, Operand::pt(), low, addend, high, left};
+      return std::nullopt;
+    return Operand::immediate(isLeft ? count.imm : 32 - count.imm);
+  }
+
+  /// A word of a shifted pair, or a rotated word, plus y: the high word of the pair shifted to the left.
+  bool addFunnelShift(Instr& shift, const Operand& addend, const Operand& result) {
+    const std::optional<Operand> left = funnelCount(shift);
+    if (!left || outer_.op != Op::IADD3) return false;
+    const Operand operands[] = {result, Operand::pt(), shift.op_(1).value(), addend, shift.op_(3).value(), *left};
     return become(Op::LEA_HI, operands, {}, &shift, "combined a funnel shift and an addition");
+  }
+
+  /// A rotated word plus two terms, as two sums, of which one includes the rotation. The other can use the multiplier,
+  /// which a sum of three terms cannot. What is computed last is added last.
+  bool splitSum(const std::vector<Operand>& terms) {
+    if (outer_.op != Op::IADD3 || outer_.isGuarded()) return false;
+    for (unsigned i = 0; i < 3; ++i) {
+      const Instr* shift = ownDef(terms[i]);
+      if (!shift || !funnelCount(*shift) || shift->op_(1).value() != shift->op_(3).value()) continue;
+      Operand x = terms[(i + 1) % 3], y = terms[(i + 2) % 3];
+      if (!x.isReg(File::R)) std::swap(x, y);
+      const Operand last = lastWritten({x, y, shift->op_(1).value()});
+      const bool isRotationLast = last != x && last != y;
+      if (last == x) std::swap(x, y);
+      ori::Builder b = ori::Builder::before(function_, &outer_);
+      b.setSource(outer_.source);
+      const Operand sum = b.newR(), none = Operand::pt(), result = outer_.op_(0).value();
+      b.emit(Op::IADD3, {sum, none, none, isRotationLast ? x : terms[i], isRotationLast ? y : x});
+      const Operand operands[] = {result, none, none, sum, isRotationLast ? terms[i] : y, Operand::zero(File::R)};
+      function_.rewrite(&outer_, Op::IADD3, operands);
+      return true;
+    }
+    return false;
+  }
+
+  /// The word that is written last before this instruction; the last of the list if all are written further away.
+  Operand lastWritten(std::initializer_list<Operand> words) const {
+    const Instr* at = outer_.prev;
+    for (unsigned n = 0; at && n < kFarthest; ++n, at = at->prev)
+      for (const Operand& word : words)
+        if (writes(*at, word)) return word;
+    return *(words.end() - 1);
   }
 
   /// The register whose sign fills this word, if it still has that value here, and the instruction that computes the
