@@ -682,7 +682,7 @@ std::optional<LongRange> LongRanges::boundByTests(const LongCounter& c, const Lo
   return best;
 }
 
-/// The most backedges that a lane takes, according to tests of 32-bit counters between constants.
+/// The most backedges that a lane takes, according to tests of 32-bit counters.
 std::optional<std::int64_t> LongRanges::shortTrips(LoopId loop) const {
   const BlockId from = uniqueEntering(loops_, cfg_, loop);
   if (!definitions_) definitions_.emplace(rewriter_.function());
@@ -694,10 +694,29 @@ std::optional<std::int64_t> LongRanges::shortTrips(LoopId loop) const {
       rewriter_.function().forEachUse(reg, [&](ori::Operand& use) {
         if (use.owner->op != Op::ISETP) return;
         const auto test = testOf(definitions, loops_, dominators_, loop, counter, *use.owner);
-        if (test && test->rounds) rounds = std::min(rounds.value_or(kHighest), *test->rounds);
+        if (!test) return;
+        std::optional<std::int64_t> most = test->rounds;
+        if (!most && (counter.by == 1u || counter.by == ~0u) && endsInOrder(*test, counter))
+          most = orderedTrips(*test, counter, from);
+        if (most) rounds = std::min(rounds.value_or(kHighest), *most);
       });
   }
   return rounds;
+}
+
+/// The same for a counter with the step 1 or -1 towards a limit that is not known.
+std::int64_t LongRanges::orderedTrips(const ExitTest& test, const Counter& counter, BlockId from) const {
+  constexpr std::int64_t kAll = kWordValues - 1;
+  if (test.stay == ICmp::NE) return kAll;
+  const bool isUp = test.stay == ICmp::LT;
+  const Word first = wordRange(counter.first[0], from);
+  LongRange start = test.isSigned ? LongRange{first.signedLeast, first.signedMost} : LongRange{first.least, first.most};
+  const LongRange words =
+      test.isSigned ? LongRange{-kWordValues / 2, kWordValues / 2 - 1} : LongRange{0, kWordValues - 1};
+  const std::int64_t step = !test.comparesNext ? 0 : isUp ? 1 : -1;
+  start = {start.least + step, start.most + step};
+  if (start.least < words.least || start.most > words.most) return kAll; // the first value may wrap around
+  return isUp ? words.most - start.least : start.most - words.least;
 }
 
 } // namespace orias::phases

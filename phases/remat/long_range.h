@@ -87,6 +87,7 @@ class LongRanges {
   std::optional<LongRange> boundByTests(const LongCounter& counter, const LongRange& first,
                                         const LongRange& step) const;
   std::optional<std::int64_t> shortTrips(ori::LoopId loop) const;
+  std::int64_t orderedTrips(const ExitTest& test, const Counter& counter, ori::BlockId from) const;
 
   std::optional<LongRange> rangeOf(const Long& value, ori::BlockId at, unsigned depth) const;
   std::optional<LongRange> computed(const Long& value, unsigned depth) const;
