@@ -269,7 +269,7 @@ bool compactLocalMemory(ori::Function& function, PhaseContext& context) {
   if (stores) oriPerformLiveDead(function, context); // the computation of stored values
   bool isChanged = dropUnnamedObjects(function) || stores != 0;
   std::uint32_t saved = 0;
-  if (function.frame.size() > 1) {
+  if (function.frame.size() > 1 && !context.knobs.enabled(Knob::DisableSsc)) {
     saved = pack(FrameAccesses(function, context));
     isChanged |= saved != 0;
     dropUnnamedObjects(function);
