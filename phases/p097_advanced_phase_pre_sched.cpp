@@ -2,6 +2,7 @@
 #include "ori/analysis/analyses.h"
 #include "ori/analysis/live_counter.h"
 #include "ori/setmaxnreg.h"
+#include "phases/block_frequency.h"
 #include "phases/list_schedule.h"
 #include "phases/occupancy.h"
 #include "phases/phases.h"
@@ -115,7 +116,8 @@ class PreScheduler {
   /// `fixed`: the register limit, instead of those of the occupancy classes; 0: none.
   PreScheduler(ori::Function& function, PhaseContext& context, unsigned fixed)
       : function_(function), context_(context), cfg_(function.analyses().cfg()),
-        liveness_(function.analyses().liveness()), live_(liveness_), classes_(function, context), fixed_(fixed) {
+        liveness_(function.analyses().liveness()), live_(liveness_), classes_(function, context),
+        frequencies_(function), fixed_(fixed) {
     if (ori::hasRegisterRequests(function)) counts_.emplace(function, context.maxRegisters);
     warpWorth_ = std::log1p(static_cast<double>(context.knobs.get(Knob::PreSchedWarpWorth)) / 100);
   }
@@ -221,22 +223,12 @@ class PreScheduler {
     return limits;
   }
 
-  /// Assumes eight iterations for a loop. A loop that fills a local array has few, such as the argument reduction of
-  /// sine and cosine, and does not outweigh the loop around it.
-  static double frequencyOf(const ori::Block& block) {
-    bool fillsArray = false;
-    for (const ori::Instr& instr : block)
-      fillsArray |= instr.op == isa::Op::STL;
-    const int depth = std::min<int>(block.loopDepth, 6);
-    return std::pow(8.0, fillsArray && depth > 0 ? depth - 1 : depth);
-  }
-
   void add(BlockRegion place, RegionValues values) {
     Region region;
     region.place = std::move(place);
     const ori::Block& block = *region.place.block;
     region.limits = limitsOf(block);
-    region.frequency = block.isCold ? 0 : frequencyOf(block);
+    region.frequency = frequencies_[block.id];
     const std::span<ori::Instr* const> instrs = orderedPartOf(region.place);
     if (instrs.size() < 2) return;
     region.model = std::make_unique<ScheduleRegion>(instrs, std::move(values), context_.target);
@@ -703,6 +695,7 @@ class PreScheduler {
   const ori::Liveness& liveness_;
   ori::LiveCounter live_;
   const OccupancyClasses classes_;
+  const BlockFrequencies frequencies_;
   std::optional<ori::WarpRegisterCounts> counts_; // set where warps release registers
   const unsigned fixed_;                          // the given limit; 0: none
   bool fits_ = true;                              // the allocator can allocate all values
