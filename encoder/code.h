@@ -1,9 +1,9 @@
 #pragma once
 
 #include "encoder/isa/isa.h"
+#include "ori/debug_def.h"
+#include "ori/frame_record.h"
 #include "ori/instr.h"
-#include "regalloc/debug_def.h"
-#include "regalloc/frame_record.h"
 
 #include <cstdint>
 #include <memory>
@@ -63,14 +63,14 @@ struct FunctionCode {
   std::vector<std::uint32_t> coopOffsets; ///< byte offsets of instructions that exchange values between lanes
   std::vector<std::uint32_t> callOffsets; ///< byte offsets of calls to other functions
   std::vector<CodeRelocation> relocations;
-  std::vector<JumpTable> jumpTables;     ///< from phase 147
-  std::vector<TableLoad> tableLoads;     ///< of relocatable code
-  std::vector<LiveCounts> registerMap;   ///< by instruction; filled by phase 149
-  std::vector<UniformityNote> laneMarks; ///< by instruction id; filled for a listing by phase 101
-  bool wantListing = false;              ///< requests `listing` from phase 155
-  bool wantNames = false;                ///< requests `namedWrites` from phase 101
-  std::vector<regalloc::DebugDef> namedWrites;
-  std::vector<regalloc::FrameRecord> frame; ///< by offset; filled by phase 101
+  std::vector<JumpTable> jumpTables;           ///< from phase 147
+  std::vector<TableLoad> tableLoads;           ///< of relocatable code
+  std::vector<LiveCounts> registerMap;         ///< by instruction; filled by phase 149
+  std::vector<UniformityNote> uniformityNotes; ///< by instruction id; filled for a listing by phase 101
+  bool wantListing = false;                    ///< requests `listing` from phase 155
+  bool wantDebugDefs = false;                  ///< requests `debugDefs` from phase 101
+  std::vector<ori::DebugDef> debugDefs;
+  std::vector<ori::FrameRecord> frame; ///< by offset; filled by phase 101
   std::shared_ptr<const FunctionListing> listing;
   std::uint32_t byteSize() const { return static_cast<std::uint32_t>(words.size()) * kWordBytes; }
 };
@@ -91,7 +91,7 @@ unsigned namedBarriers(const ori::Function& function);
 std::vector<LiveCounts> registerMap(const ori::Function& function, const FunctionCode& code);
 
 /// The uniformity notes of the instructions of a function in virtual registers, by ID; unknown after allocation.
-std::vector<UniformityNote> laneMarks(const ori::Function& function);
+std::vector<UniformityNote> uniformityNotes(const ori::Function& function);
 
 /// Decodes the encodings and compares them with the instructions: one message for each difference.
 std::vector<std::string> compareDecoded(const ori::Function& function, const FunctionCode& code);

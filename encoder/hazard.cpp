@@ -307,8 +307,8 @@ class Checker {
   /// instructions that complete in order are known to be complete: those with k younger ones in their queue. Other
   /// instructions that set the scoreboard may be complete as well, so they do not count.
   void waitForCount(const isa::Inst& inst) {
-    const int scoreboardSlot = isa::desc(inst.op).slotIndex("sb");
-    const int countSlot = isa::desc(inst.op).slotIndex("count");
+    const int scoreboardSlot = isa::desc(inst.op).slotIndex(isa::SlotId::sb);
+    const int countSlot = isa::desc(inst.op).slotIndex(isa::SlotId::count);
     if (scoreboardSlot < 0 || countSlot < 0) return;
     const auto scoreboard = static_cast<unsigned>(inst.operands[scoreboardSlot].imm);
     const int count = inst.operands[countSlot].imm;

@@ -70,7 +70,7 @@ class Walker {
     });
     p.shape = isa::getMod(inst, isa::Mod::Geometry);
     p.kind = row.name;
-    p.closesGroup = inst.operands[static_cast<std::size_t>(row.slotIndex("gsb"))].imm == 0;
+    p.closesGroup = inst.operands[row.slot(isa::SlotId::gsb)].imm == 0;
     return p;
   }
 
@@ -82,7 +82,7 @@ class Walker {
       if (inst.op == Op::WARPGROUP_ARRIVE) hasArrived = true;
       if (inst.op == Op::WARPGROUP_DEPBAR) {
         hasArrived = false;
-        const int count = isa::desc(inst.op).slotIndex("count");
+        const int count = isa::desc(inst.op).slotIndex(isa::SlotId::count);
         const auto left = static_cast<unsigned>(inst.operands[static_cast<std::size_t>(count)].imm);
         std::erase_if(now, [&](const auto& entry) { return entry.second > left; });
         continue;
@@ -98,10 +98,10 @@ class Walker {
       }
       hasArrived &= !product->second.closesGroup;
       now[i] = 0;
-      constexpr unsigned kMost = 8; // a wait leaves no more in flight
+      constexpr unsigned kMax = 8; // a wait leaves no more in flight
       if (product->second.closesGroup)
         for (auto& [other, ended] : now)
-          ended = std::min(kMost, ended + 1);
+          ended = std::min(kMax, ended + 1);
     }
   }
 

@@ -38,8 +38,7 @@ ListingHeader makeHeader(const ori::Function& function, const FunctionCode& code
   h.spillLoadBytes = stats.spillLoadBytes;
   h.instructions = static_cast<unsigned>(
       code.origin.size() - static_cast<std::size_t>(std::count(code.origin.begin(), code.origin.end(), nullptr)));
-  const auto& bounds = function.bounds.reqntid[0] ? function.bounds.reqntid : function.bounds.maxntid;
-  setOccupancy(h, bounds[0] * std::max(1u, bounds[1]) * std::max(1u, bounds[2]), target);
+  setOccupancy(h, function.bounds.threads(), target);
   return h;
 }
 
@@ -65,7 +64,7 @@ FunctionListing makeListing(const ori::Function& function, const FunctionCode& c
     ListingRow& row = listing.rows[i];
     if (const ori::Instr* origin = code.origin[i]) {
       row.live = live[i];
-      if (origin->id < code.laneMarks.size()) row.lanes = code.laneMarks[origin->id];
+      if (origin->id < code.uniformityNotes.size()) row.lanes = code.uniformityNotes[origin->id];
       row.ptxLine = origin->source.ptxLine;
       row.place = placeOf(function.module(), origin->source.loc);
       row.phases = provenance(*origin, phaseNumbers);

@@ -20,7 +20,7 @@ UniformityNote markOf(const ori::Instr& instr, const ori::Divergence& divergence
 
 } // namespace
 
-std::vector<UniformityNote> laneMarks(const ori::Function& function) {
+std::vector<UniformityNote> uniformityNotes(const ori::Function& function) {
   const ori::Divergence& divergence = function.analyses().divergence();
   std::vector<UniformityNote> marks(function.instrIdCount(), UniformityNote::Unknown);
   for (const ori::Block* block : function.layout())

@@ -5,6 +5,7 @@
 #include "ori/register_set.h"
 #include "support/arena.h"
 
+#include <algorithm>
 #include <bitset>
 #include <cstdint>
 #include <initializer_list>
@@ -173,6 +174,12 @@ struct LaunchBounds {
   std::uint32_t reqnctapercluster[3] = {0, 0, 0};
   std::uint32_t maxclusterrank = 0;
   bool explicitcluster = false;
+
+  /// The exact or the largest number of threads of a CTA; 0 if the program does not bound it.
+  unsigned threads() const {
+    const std::uint32_t* size = reqntid[0] != 0 ? reqntid : maxntid;
+    return size[0] * std::max(1U, size[1]) * std::max(1U, size[2]);
+  }
 };
 
 /// Results of allocation and scheduling, for the cubin, the listing and the output of -v.

@@ -1,7 +1,7 @@
 #include "orias/call_order.h"
 
+#include "ori/calls.h"
 #include "ori/module.h"
-#include "regalloc/call_effects.h"
 
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
@@ -26,7 +26,7 @@ std::vector<std::vector<std::size_t>> calleesFirst(std::span<const ori::Function
     const ori::Module& module = functions[i]->module();
     for (const ori::Block* block : functions[i]->layout())
       for (const ori::Instr& instr : *block) {
-        const std::optional<std::uint32_t> callee = regalloc::calleeOf(instr);
+        const std::optional<std::uint32_t> callee = ori::calleeOf(instr);
         if (!callee || !hasItsOwnBody(module, *callee, isWhole)) continue;
         const auto place = places.find(module.functions[module.symbols[*callee].index].get());
         if (place != places.end()) add_edge(i, place->second, calls);
@@ -35,7 +35,7 @@ std::vector<std::vector<std::size_t>> calleesFirst(std::span<const ori::Function
   std::vector<std::size_t> component(functions.size()), group(functions.size(), 0);
   const std::size_t count =
       strong_components(calls, boost::make_iterator_property_map(component.begin(), get(boost::vertex_index, calls)));
-  // Components are numbered with those that are called first.
+  // Components of callees have lower numbers.
   std::vector<std::vector<std::size_t>> members(count);
   for (std::size_t i = 0; i < functions.size(); ++i)
     members[component[i]].push_back(i);

@@ -9,16 +9,16 @@
 
 namespace orias {
 
-/// What a call of a function changes, of those that are compiled.
+/// The registers that calls of the compiled functions change.
 using KnownChanges = std::map<const ori::Function*, ori::RegisterSet>;
 
-/// Whether what a call of the symbol changes may be found out from the function of that name here: no other object
-/// can put one in its place. `isWhole`: there are no other objects.
+/// Whether the function of that name in this module is the one that a call of the symbol executes: no other object can
+/// replace it. `isWhole`: there are no other objects.
 bool hasItsOwnBody(const ori::Module& module, std::uint32_t symbol, bool isWhole);
 
-/// The functions, by their places in the span, in groups: what a function calls stands in a group before its own,
-/// unless both call each other in a circle. Each group in the given order. Calls through pointers do not count, nor
-/// those of symbols without a body of their own.
+/// Groups of functions, as indices into the span: callees are in an earlier group than their callers, except in cycles
+/// of calls. Within a group the order is that of the span. Ignores calls through pointers, and of symbols without a
+/// body.
 std::vector<std::vector<std::size_t>> calleesFirst(std::span<const ori::Function* const> functions, bool isWhole);
 
 } // namespace orias

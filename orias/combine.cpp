@@ -42,9 +42,9 @@ cubin::Module combine(std::vector<cubin::Module> parts) {
     append(all.externalFunctions, part.externalFunctions);
     all.isaClass = std::max(all.isaClass, part.isaClass);
     all.hasIndependentSamplers |= part.hasIndependentSamplers;
-    for (const std::string& word : part.driverWords)
-      if (std::ranges::find(all.driverWords, word) == all.driverWords.end()) all.driverWords.push_back(word);
-    // What has one name is one, as linkers have it; that with initial values counts.
+    for (const std::string& word : part.driverPatches)
+      if (std::ranges::find(all.driverPatches, word) == all.driverPatches.end()) all.driverPatches.push_back(word);
+    // Variables of one name are one variable, as in linkers; the one with initial values counts.
     for (const cubin::HandleSymbol& handle : part.handles) {
       const auto known = std::ranges::find(all.handles, handle.name, &cubin::HandleSymbol::name);
       if (known == all.handles.end())
@@ -62,7 +62,7 @@ cubin::Module combine(std::vector<cubin::Module> parts) {
   for (cubin::Function& function : all.functions)
     std::erase_if(function.externals, [&](const std::string& name) { return defined.contains(name); });
   std::erase_if(all.externalFunctions,
-                [&](const cubin::ExternalFunction& f) { return !defined.insert(f.name).second; }); // each once
+                [&](const cubin::ExternalFunction& f) { return !defined.insert(f.name).second; }); // one of each
   cubin::layOutVariables(all.variables);
   return all;
 }

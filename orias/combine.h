@@ -6,9 +6,9 @@
 
 namespace orias {
 
-/// Makes one relocatable file of several: variables and functions that one part declares are those that another
-/// defines. A variable has the strictest alignment that it is declared with. Names mean the same in all parts
-/// (several_inputs.h), and each is defined once at most.
+/// Combines several relocatable files into one: resolves declarations in one part to definitions in another. A variable
+/// gets the strictest alignment of its declarations. A name has the same meaning in all parts (symbol_resolution.h),
+/// and at most one definition.
 cubin::Module combine(std::vector<cubin::Module> parts);
 
 } // namespace orias

@@ -12,6 +12,7 @@
 #include "frontend/module_phases/tensor_guards.h"
 #include "frontend/parse.h"
 #include "frontend/print.h"
+#include "ori/calls.h"
 #include "ori/parse.h"
 #include "ori/print.h"
 #include "orias/call_order.h"
@@ -25,9 +26,8 @@
 #include "orias/line_tables.h"
 #include "orias/lower_options.h"
 #include "orias/remarks_json.h"
-#include "orias/several_inputs.h"
+#include "orias/symbol_resolution.h"
 #include "orias/whole_program.h"
-#include "regalloc/call_effects.h"
 #include "support/check.h"
 #include "support/nearest.h"
 #include "support/parallel.h"
@@ -42,15 +42,15 @@ namespace orias {
 
 namespace {
 
-/// Is there a warning of the line in the same words?
+/// Whether the same warning exists for the line.
 bool hasWarned(const Diagnostics& before, const Diagnostic& d) {
   return std::ranges::any_of(before.all(), [&](const Diagnostic& other) {
     return other.loc.line == d.loc.line && other.message == d.message;
   });
 }
 
-/// The diagnostics that are shown: without warnings, or with warnings as errors, if so asked.
-/// What `before` has warned of is not said again: M6 and M8 see the same operations.
+/// The diagnostics to show: without warnings, or with warnings as errors, if requested.
+/// Omits warnings in `before`: M6 and M8 see the same operations.
 void addFiltered(Diagnostics& shown, const Diagnostics& all, const Options& options,
                  const Diagnostics* before = nullptr) {
   for (const Diagnostic& d : all.all()) {
@@ -79,17 +79,17 @@ Message::Kind messageKind(Severity severity) {
   return Message::Kind::Note;
 }
 
-/// The phases that compiling faster leaves out; each level leaves out those of the levels before it, too.
+/// The phases that --Ofast-compile disables; each level also disables those of the levels before it.
 struct LeftOut {
   FastCompile from;
   std::string_view phase;
 };
 constexpr LeftOut kLeftOut[] = {
-    // An analysis of the whole function each, and seldom something to do.
+    // Each analyzes the whole function and seldom changes something.
     {FastCompile::Min, "44"},
     {FastCompile::Min, "56"},
     {FastCompile::Min, "71"},
-    // The optimiser goes over the code less often, and loops stay as they are.
+    // Fewer passes of the optimizer; no changes of loops.
     {FastCompile::Mid, "22"},
     {FastCompile::Mid, "28"},
     {FastCompile::Mid, "37"},
@@ -97,11 +97,11 @@ constexpr LeftOut kLeftOut[] = {
     {FastCompile::Mid, "58"},
     {FastCompile::Mid, "61"},
     {FastCompile::Mid, "66"},
-    // Only the first resolution of memory spaces is left, as the public description has it.
+    // Only the first resolution of memory spaces remains, as in the public description.
     {FastCompile::Max, "M7"},
     {FastCompile::Max, "M8"},
     {FastCompile::Max, "M8b"},
-    // What takes long whatever it brings.
+    // The slowest phases.
     {FastCompile::Max, "46"},
     {FastCompile::Max, "63"},
     {FastCompile::Max, "65"},
@@ -149,7 +149,7 @@ bool hasModuleData(const ori::Module& module) {
   return !module.variables.empty() || !module.addressSlots.empty();
 }
 
-/// Refuses what the chip has no room for: static shared memory of a kernel, constants of a module.
+/// Reports resources beyond the target's limits: static shared memory of a kernel, constants of a module.
 void checkMemory(const ptx::Module& source, const ori::Module& module, Diagnostics& diags) {
   const isa::Target& target = module.target();
   for (const ptx::Function& function : source.functions) {
@@ -193,7 +193,7 @@ Compilation::Compilation(std::span<const Input> inputs, const Options& options)
     if (knobs_.enabled(phases::Knob::DumpIrBeforeMemorySpaceOpt)) pipeline_.dumpBefore.emplace_back(phase);
     if (knobs_.enabled(phases::Knob::DumpIrAfterMemorySpaceOpt)) pipeline_.dumpAfter.emplace_back(phase);
   }
-  phases::PhaseManager{pipeline_}; // throws for phases that there are not
+  phases::PhaseManager{pipeline_}; // throws for unknown phases
   sources_.reserve(inputs.size());
   for (const Input& input : inputs)
     sources_.push_back({&input, Diagnostics(input.name, input.text), nullptr, nullptr});
@@ -289,8 +289,8 @@ void Compilation::parse() {
   }
 }
 
-/// PTX for debugging is assembled so whether the options say it or not, as ptxas does: nothing is optimised, moves of a
-/// register to itself stay, and functions keep code of their own.
+/// PTX for debugging is always compiled for debugging, as in ptxas: without optimization, with moves of a register to
+/// itself, and without inlining.
 void Compilation::settleDebugging() {
   for (const Source& source : sources_)
     if (source.ptx && source.ptx->target.debug) options_.debugInfo = true;
@@ -342,7 +342,7 @@ void Compilation::resolveSpaces(std::string_view number, bool followsCalls) {
   ptxPhase(number, [&](Source& source) {
     ptx::ModulePhaseResult result =
         ptx::memorySpaceOpt(*source.ptx, *source.forms, source.diags, options, source.warned);
-    // What an earlier phase has said is not said again.
+    // Omits messages of earlier phases.
     std::erase_if(result.remarks, [&](const ptx::PhaseRemark& r) {
       return !r.isDone && !source.keptGeneric.emplace(r.line, r.message).second;
     });
@@ -368,7 +368,7 @@ template <typename Work> void Compilation::ptxPhase(std::string_view number, Wor
   dumpPtx(number, "after");
 }
 
-/// Last, so that no phase has to know these checks.
+/// Runs last, so that no phase has to know these checks.
 void Compilation::guardTensorMemory() {
   if (!options_.checkTensorMemory.value_or(options_.debugInfo)) return;
   for (Source& source : sources_) {
@@ -380,7 +380,7 @@ void Compilation::guardTensorMemory() {
 }
 
 void Compilation::lower() {
-  // One input that has to be linked makes all of them be.
+  // If one input must be linked, all are.
   if (sources_.size() > 1)
     for (const Source& source : sources_)
       linksInputs_ |= ptx::needsFunctions(*source.ptx, source.forms->table(), inlineLimits(knobs_));
@@ -420,12 +420,12 @@ void Compilation::settleLaunches() {
   }
 }
 
-/// A whole program has no linker to find variables in: like ptxas, make those that no input defines.
+/// A whole program has no linker, so undefined variables are defined here, as in ptxas.
 void Compilation::defineUnresolved(Source& source) {
   for (ori::Variable& variable : source.ori->variables) {
     if (variable.linkage != ori::Linkage::External || variable.space == ori::Space::Shared) continue;
     const bool isFound = std::any_of(sources_.begin(), sources_.end(), [&](const Source& other) {
-      // One before this may have made it, too.
+      // An earlier input may have defined it.
       const bool isMade = &other < &source && declares(*other.ori, variable.name);
       return isMade ||
              std::any_of(other.ptx->variables.begin(), other.ptx->variables.end(), [&](const ptx::Variable& v) {
@@ -454,7 +454,7 @@ void Compilation::chooseFunctions() {
       if (!names.insert(function->name()).second)
         source.diags.error({},
                            fmt::format("duplicate definition of function '{}' in an earlier input", function->name()));
-      // Kernels may call the functions, whichever are chosen.
+      // All kernels may call the functions, also those that are not selected.
       bool wanted =
           options_.entries.empty() || !function->isKernel() ||
           std::find(options_.entries.begin(), options_.entries.end(), function->name()) != options_.entries.end();
@@ -483,7 +483,7 @@ void Compilation::runPhases() {
   const bool tellsChanges = options_.optLevel > 0 && knobs_.enabled(phases::Knob::RegAllocKnownCallees);
   KnownChanges changed;
   for (const std::vector<std::size_t>& group : calleesFirst(functions, isWhole)) {
-    // The largest first: no thread is left alone with a large one at the end.
+    // The largest first, so that no thread runs a large one alone at the end.
     std::vector<FunctionJob*> order;
     for (const std::size_t i : group)
       order.push_back(jobs_[i].get());
@@ -495,7 +495,7 @@ void Compilation::runPhases() {
     parallelFor(order.size(), options_.threads, [&](std::size_t i) { order[i]->run(pipeline_); });
     for (const FunctionJob* job : order)
       if (tellsChanges && job->finished() && job->function().allocated && !job->function().isKernel())
-        changed.emplace(&job->function(), regalloc::changedByCalling(job->function()));
+        changed.emplace(&job->function(), ori::changedByCalling(job->function()));
   }
   for (const auto& job : jobs_) {
     result_.phaseText += job->dumped();

@@ -34,41 +34,40 @@ namespace ptx {
 struct Module;
 }
 
-/// One run of the assembler: all that it knows, from the texts to the cubin. Nothing is kept anywhere else.
+/// One run of the assembler, from the input texts to the cubin. It has all state; there are no globals.
 class Compilation {
  public:
-  /// `inputs` and `options` must outlive this object. Throws orias::Error for an architecture, phase or knob that there
-  /// is not.
+  /// `inputs` and `options` must outlive this object. Throws orias::Error for an unknown architecture, phase or
+  /// knob.
   Compilation(std::span<const Input> inputs, const Options& options);
   ~Compilation();
   Compilation(const Compilation&) = delete;
   Compilation& operator=(const Compilation&) = delete;
 
-  /// Has a look at every function after every phase (PipelineOptions::afterPhase). With several threads the functions'
-  /// calls come from several threads.
+  /// Calls the observer for each function after each phase (PipelineOptions::afterPhase); if there are several threads,
+  /// from several threads.
   void observePhases(decltype(phases::PipelineOptions::afterPhase) observer) {
     pipeline_.afterPhase = std::move(observer);
   }
 
-  /// Has a look at every PTX module after each phase of modules that works on PTX, with whether it changed something.
-  /// Tests plant errors in it.
+  /// Calls the observer for each PTX module after each module phase on PTX; the flag tells whether the phase changed
+  /// something. Tests inject bugs through it.
   using ModuleObserver = std::function<void(const phases::ModulePhase&, ptx::Module&, bool changed)>;
   void observeModules(ModuleObserver observer) { afterModulePhase_ = std::move(observer); }
 
-  /// With -c: the cubin is the object as a linker would make a program of it, so that it can be run; unless it needs
-  /// something that it does not have.
+  /// With -c: links the object to a program, so that it can be run, unless it has undefined symbols.
   void linkObject() { linksObject_ = true; }
 
   /// Measures the processor time of each phase (FunctionJob::times).
   void timePhases() { pipeline_.timePhases = true; }
 
-  /// Keeps what there is to be said of all registers (FunctionJob::registerAccounts).
+  /// Records the explanations of all registers (FunctionJob::registerAccounts).
   void keepRegisterAccounts() { keepsAccounts_ = true; }
 
-  /// The whole road, once.
+  /// Runs the whole compilation; to be called once.
   Result run();
 
-  // --- behind run(), for tools that show what happened
+  // --- after run(), for tools that show the compilation
   /// The functions, in the order of the inputs.
   std::span<const std::unique_ptr<FunctionJob>> jobs() const { return jobs_; }
   std::span<const ModuleRemark> moduleRemarks() const { return moduleRemarks_; }
@@ -87,13 +86,13 @@ class Compilation {
   /// Adds the time that `work` takes to Result::times.
   template <typename Work> void stage(const char* name, Work&& work);
 
-  /// Does the phase of modules run?
+  /// Whether the module phase runs.
   bool runs(std::string_view phase) const;
-  /// Runs `work` as a phase of modules, if it runs; times it.
+  /// Runs `work` as a module phase, if that is enabled, and measures its time.
   template <typename Work> void modulePhase(std::string_view phase, Work&& work);
-  /// The options of a dump of a phase of modules, if it is to be dumped then ("before", "after").
+  /// The dump options of a module phase, if a dump is requested at `when` ("before", "after").
   std::optional<phases::PipelineOptions> dumpOptions(std::string_view phase, std::string_view when);
-  /// Dumps the functions as Ori text, if the phase of modules is to be dumped then ("before", "after").
+  /// Dumps the functions as Ori text, if a dump of the module phase is requested at `when` ("before", "after").
   void dumpFunctions(std::string_view phase, std::string_view when);
   void dumpPtx(std::string_view phase, std::string_view when);
 
@@ -102,7 +101,8 @@ class Compilation {
   void settleDebugging();
   void check();
   void resolveSpaces(std::string_view phase, bool followsCalls);
-  /// A phase of modules on PTX: dumps, remarks, observers. `work` gets a source and returns a ptx::ModulePhaseResult.
+  /// Runs a module phase on PTX, with dumps, remarks and observers. `work` gets a source and returns a
+  /// ptx::ModulePhaseResult.
   template <typename Work> void ptxPhase(std::string_view phase, Work&& work);
   void guardTensorMemory();
   void lower();
@@ -121,7 +121,7 @@ class Compilation {
   Options options_;
   const isa::Target* target_ = nullptr;
   bool checkOnly_ = false;
-  bool linksInputs_ = false; ///< several inputs are made objects and linked
+  bool linksInputs_ = false; ///< several inputs are compiled to objects and linked
   KnobSections knobSections_;
   const phases::Knobs& knobs_; ///< for all functions
   phases::PipelineOptions pipeline_;
@@ -131,7 +131,7 @@ class Compilation {
   bool keepsAccounts_ = false;
   std::vector<phases::ModulePhaseTime> moduleTimes_;
   std::vector<ModuleRemark> moduleRemarks_;
-  /// What a kernel needs together with the functions that it calls, by name; where functions have code of their own.
+  /// The resources of each kernel together with its callees, by name, if functions are not inlined.
   struct KernelNeeds {
     unsigned registers = 0, barriers = 0, sharedBytes = 0;
     bool hasUnknownStack = false;

@@ -44,7 +44,7 @@ bool isKernel(const ori::Module& module, const ori::Symbol& symbol) {
   return function != nullptr && function->isKernel();
 }
 
-/// Linkers keep a table of all functions whose address is taken; else a pointer is the address (observed).
+/// Linkers maintain a table of all functions whose address is taken; else a pointer is the address (observed).
 bool hasUnifiedTable(const ori::Module& module) {
   return module.target().has(isa::Capability::UnifiedFunctions);
 }
@@ -104,7 +104,7 @@ void describeHandleSymbols(const ori::Module& module, cubin::Module& out) {
   }
 }
 
-/// Three numbers of a directive; nothing where it was not given.
+/// The three numbers of a directive, if it is present.
 std::optional<cubin::Dim3> dimensions(const std::uint32_t (&xyz)[3]) {
   if (xyz[0] == 0) return std::nullopt;
   return cubin::Dim3{xyz[0], xyz[1] ? xyz[1] : 1, xyz[2] ? xyz[2] : 1};
@@ -117,7 +117,7 @@ cubin::Bytes bytesOf(std::span<const isa::Word> words) {
   return bytes;
 }
 
-/// The functions elsewhere whose addresses the code fetches from bank 4, in the order of their slots.
+/// The external functions whose addresses the code loads from bank 4, in the order of their slots.
 std::vector<std::string> externalsOf(const ori::Function& function) {
   const ori::Module& module = function.module();
   std::vector<bool> isUsed(module.addressSlots.size(), false);
@@ -133,7 +133,7 @@ std::vector<std::string> externalsOf(const ori::Function& function) {
   return names;
 }
 
-/// The relocation that writes this part of an address.
+/// The relocation type for this part of an address.
 cubin::RelocationType relocationTypeOf(const ori::Module& module, const encoder::CodeRelocation& relocation) {
   using Type = cubin::RelocationType;
   using Part = encoder::CodeRelocation::Part;
@@ -153,9 +153,9 @@ cubin::RelocationType relocationTypeOf(const ori::Module& module, const encoder:
   return relocation.part == Part::Low ? Type::Abs32Lo32 : Type::Abs32Hi32;
 }
 
-/// Each table has a symbol; the loads get its place when kernels are linked.
+/// Each table has a symbol; loads get its offset when kernels are linked.
 void describeTables(const encoder::FunctionCode& code, cubin::Function& out) {
-  std::map<std::uint32_t, const std::string> names; // by place
+  std::map<std::uint32_t, const std::string> names; // by offset
   for (const encoder::JumpTable& table : code.jumpTables) {
     const auto bytes = static_cast<std::uint32_t>(table.targets.size() * sizeof(std::uint32_t));
     const std::string name = fmt::format("{}.const_opt.{}.{}", out.name, table.place, table.place + bytes);
@@ -166,7 +166,7 @@ void describeTables(const encoder::FunctionCode& code, cubin::Function& out) {
         {cubin::RelocationType::Const21At38, load.offset, names.at(load.place), -ori::kRelocatableBase});
 }
 
-/// What is told of relocatable code only: where a linker has to write addresses, and who is called.
+/// Data for relocatable code only: relocations and callees.
 void describeLinking(const ori::Function& function, const encoder::FunctionCode& code, cubin::Function& out) {
   const ori::Module& module = function.module();
   std::vector<bool> isNamed(module.symbols.size(), false), isCalled(isNamed);
@@ -188,7 +188,7 @@ void describeLinking(const ori::Function& function, const encoder::FunctionCode&
     if (symbol.kind == ori::Symbol::Kind::Function && symbol.name == function.name())
       out.binding = bindingOf(symbol.linkage);
   describeTables(code, out);
-  // The linker finds out how much stack the whole takes.
+  // The linker computes the stack size of the program.
   out.maxStackSize = 0;
   out.crsStackSize.reset();
   out.syscallOffsets.clear();
@@ -198,7 +198,7 @@ void describeLinking(const ori::Function& function, const encoder::FunctionCode&
   }
 }
 
-/// What the driver writes into a whole program: numbers, and the addresses of its functions.
+/// What the driver writes into a whole program: constants, and the addresses of its functions.
 void describeDriverRelocation(const ori::Module& module, const encoder::CodeRelocation& r, cubin::Function& out) {
   const ori::Symbol& symbol = module.symbols[r.symbol];
   out.relocations.push_back({relocationTypeOf(module, r), r.offset, symbol.name, r.addend});
@@ -214,7 +214,7 @@ void addTable(const encoder::JumpTable& table, cubin::Function& out) {
   out.indirectBranches.push_back({table.branch, table.targets});
 }
 
-/// Textures, samplers and surfaces of the module that the kernel names.
+/// Textures, samplers and surfaces of the module that the kernel uses.
 void describeHandles(const ori::Function& function, cubin::Function& out) {
   for (const ori::TextureHandleSlot& handle : function.handles) {
     const ori::Symbol& symbol = function.module().symbols[handle.symbol];
@@ -235,7 +235,7 @@ std::uint8_t logarithmOf(std::uint32_t alignment) {
   return static_cast<std::uint8_t>(alignment == 0 ? 0 : std::bit_width(alignment) - 1);
 }
 
-/// As ptxas has it with --compiler-annotations (observed): kind 3, the length of the text, the text in whole words.
+/// As in ptxas with --compiler-annotations (observed): kind 3, the length of the text, the text padded to words.
 cubin::Attribute annotationOf(const ori::Function& function, const encoder::FunctionCode& code) {
   constexpr std::uint32_t kOfFunction = 3;
   const auto isInstruction = [](const ori::Instr* origin) { return origin != nullptr; };
@@ -248,8 +248,8 @@ cubin::Attribute annotationOf(const ori::Function& function, const encoder::Func
   return cubin::wordsAttribute(cubin::AttributeId::Annotations, words);
 }
 
-/// What the driver has to know of tensor memory (observed): whether it is used, by which groups of blocks the unit is,
-/// and a piece of code in front of the kernel where it is allocated.
+/// What the driver needs to know about tensor memory (observed): whether it is used, by which groups of CTAs, and a
+/// code fragment before the kernel if the kernel allocates it.
 void describeTensorUse(const ori::Function& function, cubin::Function& out) {
   constexpr std::uint32_t kOneCta = 6, kTwoCtas = 7;
   bool hasOne = false, hasTwo = false, givesBack = false;
@@ -260,7 +260,7 @@ void describeTensorUse(const ori::Function& function, cubin::Function& out) {
       out.usesTensorMemory |= isUnit || gives || phases::isTensorAccess(*instr);
       if (!isUnit && !gives) continue;
       out.allocatesTensors |= gives || row.has(isa::Flag::Atomic);
-      // What gives back is the same for blocks and pairs.
+      // The deallocation is the same for single CTAs and pairs.
       const bool isOfBoth = gives || instr->op == isa::Op::UTCATOMSWS;
       givesBack |= isOfBoth;
       if (!isOfBoth) (isa::getMod(instr->op, instr->mods, isa::Mod::Sub4) != 0 ? hasTwo : hasOne) = true;
@@ -286,11 +286,11 @@ cubin::Function describe(const CodedFunction& coded) {
   out.frameSize = out.minStackSize = function.stats.frameBytes;
   out.externals = externalsOf(function);
   out.syscallOffsets = code.callOffsets;
-  // How much stack a callee or recursion takes is not known here: what the program has asked the driver for
-  // (cudaLimitStackSize), at least what that is by default.
+  // The stack size of callees and recursion is unknown here: it is the limit of the program (cudaLimitStackSize), and
+  // at least its default.
   constexpr std::uint32_t kUsualStack = 1024;
   if (function.growsStack) out.minStackSize += kUsualStack;
-  // A linker adds up frames.
+  // A linker adds up the frame sizes.
   if (function.growsStack && function.module().relocatable) out.frameSize += kUsualStack;
   const bool callsOut = std::ranges::any_of(
       out.externals, [&](const std::string& name) { return function.module().findFunction(name) == nullptr; });
@@ -300,7 +300,7 @@ cubin::Function describe(const CodedFunction& coded) {
     out.crsStackSize = 0;
   out.staticSharedSize = function.sharedBytes;
   out.sharedAlignment = function.sharedAlign;
-  // Static arrays would take room; it may also see one that it does not name.
+  // Static arrays would take space, and it may also use arrays that it does not refer to.
   out.seesDynamicShared = function.usesDynamicShared || (function.sharedBytes == 0 && function.sharedAlign > 1);
   out.usesSharedAddress = function.sharedBytes != 0 || function.usesDynamicShared;
   for (const ori::KernelParam& p : function.params) {
@@ -332,11 +332,11 @@ cubin::Function describe(const CodedFunction& coded) {
     addTable(table, out);
   if (function.module().relocatable)
     describeLinking(function, code, out);
-  else // a whole program has its addresses, but for what the driver writes
+  else // a whole program has its addresses, except those that the driver writes
     for (const encoder::CodeRelocation& r : code.relocations)
       describeDriverRelocation(function.module(), r, out);
-  // Variables in the frame count from where it ends: that must be known from the first instruction on that needs it.
-  if (code.wantNames && out.isEntry)
+  // Variables in the frame are relative to its end, which must be known from the first instruction that needs it.
+  if (code.wantDebugDefs && out.isEntry)
     for (const cubin::FrameChange& change : frameChanges(function, code))
       if (change.kind == cubin::FrameChange::Kind::Frame && out.frameSetupOffset == 0)
         out.frameSetupOffset = change.offset;
@@ -361,14 +361,14 @@ cubin::Module describeCubin(const ori::Module& module, std::span<const CodedFunc
   for (const ori::Variable& variable : module.variables)
     out.variables.push_back(describe(module, variable));
   for (const ori::Symbol& symbol : module.symbols)
-    if (symbol.kind == ori::Symbol::Kind::DriverWord) out.driverWords.push_back(symbol.name);
+    if (symbol.kind == ori::Symbol::Kind::DriverWord) out.driverPatches.push_back(symbol.name);
   describeHandleSymbols(module, out);
   for (const CodedFunction& coded : functions) {
     out.functions.push_back(describe(coded));
     constexpr std::uint8_t kWithTextures = 2;
     if (readsTextures(*coded.code)) out.isaClass = kWithTextures;
   }
-  // Where not all kernels were chosen, nobody may call a function that has a slot.
+  // If some kernels are not selected, a function with a slot may have no caller.
   const auto isCalled = [&](const std::string& name) {
     return std::any_of(out.functions.begin(), out.functions.end(), [&](const cubin::Function& f) {
       return std::find(f.externals.begin(), f.externals.end(), name) != f.externals.end();
@@ -380,7 +380,7 @@ cubin::Module describeCubin(const ori::Module& module, std::span<const CodedFunc
     out.addressTable.push_back({isEmpty ? "" : symbol.name, 0});
   }
   cubin::layOutVariables(out.variables);
-  // The code reads bank 3 by offset; lowering and the file must mean the same place.
+  // The code reads bank 3 by offset; lowering and the file must agree.
   for (std::size_t i = 0; i < module.variables.size(); ++i)
     if (module.variables[i].constOffset >= 0)
       ORIAS_CHECK(out.variables[i].offset == static_cast<std::uint64_t>(module.variables[i].constOffset),

@@ -12,14 +12,14 @@ namespace orias {
 struct CodedFunction {
   const ori::Function* function = nullptr;
   const encoder::FunctionCode* code = nullptr;
-  unsigned maxRegisters = 255; ///< what the allocator was allowed
-  bool isAnnotated = false;    ///< its cubin says how large it is
+  unsigned maxRegisters = 255; ///< the limit of the allocator
+  bool isAnnotated = false;    ///< its size is recorded in the cubin
 };
 
-/// Says of a module what its cubin has to say: variables, the address table, and the given functions.
+/// Converts a module for the cubin writer: variables, the address table, and the given functions.
 cubin::Module describeCubin(const ori::Module& module, std::span<const CodedFunction> functions);
 
-/// Says in which bank a kernel has its words with handles.
+/// Sets the constant bank with the texture handles of a kernel.
 void addHandleBanks(cubin::Function& kernel);
 
 } // namespace orias

@@ -2,7 +2,7 @@
 
 #include "encoder/cubin/byte_io.h"
 #include "ori/module.h"
-#include "orias/register_places.h"
+#include "orias/debug_locations.h"
 #include "regalloc/frame.h"
 
 #include <algorithm>
@@ -21,17 +21,17 @@ using cubin::RelocationType;
 constexpr std::byte kOpAddr{0x03}, kOpFbreg{0x91}, kOpPiece{0x93}, kOpNop{0x96}, kOpPlusUconst{0x23};
 constexpr std::uint64_t kAddressBytes = 8;
 
-/// What a name in a debug section stands for: a number, from the start of a section, function or variable if `symbol`
-/// is there.
+/// The meaning of a name in a debug section: a number, relative to a section, function or variable if `symbol` is
+/// set.
 struct Meaning {
   std::string symbol{};
   std::int64_t value = 0;
-  bool isGeneric = false; ///< the address that generic accesses use is wanted
+  bool isGeneric = false; ///< the generic address is required
   enum class Kind : std::uint8_t { Number, Frame, Nowhere } kind = Kind::Number;
-  std::uint64_t size = 0; ///< of a variable that is nowhere
+  std::uint64_t size = 0; ///< of a variable without a location
 };
 
-/// A label is where the first code begins of the statements behind it.
+/// A label is the start of the first code of the statements after it.
 class LabelPlaces {
  public:
   LabelPlaces(const ptx::Function& source, const encoder::FunctionCode& code) : source_(source), code_(code) {
@@ -49,7 +49,7 @@ class LabelPlaces {
         isFirst = false;
         continue;
       }
-      // What makes the frame comes before the first instruction, and belongs to the function.
+      // The set-up of the frame precedes the first instruction and belongs to the function.
       if (isFirst) return 0;
       const auto at = firstOf_.find(source_.instructions[statement.index].loc.line);
       if (at != firstOf_.end()) return at->second;
@@ -60,10 +60,10 @@ class LabelPlaces {
  private:
   const ptx::Function& source_;
   const encoder::FunctionCode& code_;
-  std::unordered_map<std::uint32_t, std::uint32_t> firstOf_; ///< where the code of a line of the PTX begins
+  std::unordered_map<std::uint32_t, std::uint32_t> firstOf_; ///< offset of the code of a PTX line
 };
 
-/// The numbers that stand for types in `.nv_debug_info_reg_type` (observed, one register of each).
+/// The codes of types in `.nv_debug_info_reg_type` (observed, one register of each).
 std::optional<std::uint8_t> typeNumber(ptx::Type type) {
   using T = ptx::Type;
   constexpr T kTypes[] = {T::B8,  T::B16, T::B32, T::B64, T::U8,    T::U16, T::U32, T::U64, T::S8,
@@ -122,11 +122,11 @@ class SectionWriter {
       for (const ptx::Label& label : function.labels)
         add(label.name, places ? Meaning{made->described->name, places->placeOf(label)} : Meaning{});
     }
-    // Those of the module stand in the Ori module in the order of their declarations.
+    // Those of the module are in the Ori module in the order of their declarations.
     std::size_t next = 0;
     for (const ptx::Variable& v : ptx_.variables) {
       using Space = ptx::StateSpace;
-      if (typeClass(v.type) == ptx::TypeClass::Opaque) // textures are in no memory
+      if (typeClass(v.type) == ptx::TypeClass::Opaque) // textures are not in memory
         addVariable(v, nowhere(v));
       else if (v.space == Space::Global || v.space == Space::Const || v.space == Space::Shared)
         addVariable(v, inModule(v, ori_.variables[next++]));
@@ -137,7 +137,7 @@ class SectionWriter {
     }
   }
 
-  /// A name of two things is one of neither.
+  /// Ambiguous names are not resolved.
   void add(ptx::NameId name, const Meaning& meaning) {
     if (const auto [at, isNew] = meanings_.try_emplace(name, meaning); !isNew) at->second = {};
   }
@@ -153,7 +153,7 @@ class SectionWriter {
             .isGeneric = v.space == ptx::StateSpace::Const};
   }
 
-  /// From where the stack pointer stood before the frame was made, which the unwind table tells.
+  /// Relative to the stack pointer before the set-up of the frame; the unwind table describes it.
   Meaning inFrame(const ptx::Variable& v) const {
     for (const Made& made : made_) {
       const ori::Function& function = *made.coded->function;
@@ -191,7 +191,7 @@ class SectionWriter {
   }
 
   std::optional<Meaning> meaningOf(const ptx::DebugSection& section, ptx::NameId name) {
-    // What the writer makes is known by its name alone.
+    // Symbols that the writer makes are known by name only.
     const std::string text(ptx_.text(name));
     if (text == ".debug_line") return Meaning{text};
     if (text == ".debug_str" && meanings_.contains(name)) return Meaning{text};
@@ -220,7 +220,7 @@ class SectionWriter {
     if (meaning->kind == Meaning::Kind::Number) {
       if (!meaning->symbol.empty()) relocate(section, reference, *meaning, out);
       if (!meaning->symbol.empty() && !isCode(meaning->symbol)) return;
-      // Distances in code are in place as well, as in ptxas' files: some readers know no relocations.
+      // As in ptxas' files, distances in code are also in place: some readers do not apply relocations.
       for (std::size_t i = 0; i < field.size(); ++i)
         field[i] = static_cast<std::byte>(static_cast<std::uint64_t>(meaning->value) >> (8 * i));
     } else if (isLocation) {
@@ -249,7 +249,7 @@ class SectionWriter {
     out.relocations.push_back({type, reference.at, meaning.symbol, meaning.value});
   }
 
-  /// A distance from nowhere is none: the rest of the expression, whose length stands in front of DW_OP_addr.
+  /// For a variable without a location: the rest of the expression, whose length precedes DW_OP_addr.
   static void dropOffset(std::span<std::byte> data, std::uint64_t at) {
     const std::uint64_t after = at + kAddressBytes;
     if (at < 2 || after >= data.size() || data[after] != kOpPlusUconst) return;
@@ -259,7 +259,7 @@ class SectionWriter {
                 kOpNop);
   }
 
-  /// Another operation in the room of DW_OP_addr.
+  /// Another operation in the bytes of DW_OP_addr.
   static void writeLocation(std::span<std::byte> room, const Meaning& meaning) {
     if (meaning.kind == Meaning::Kind::Nowhere) {
       room[0] = kOpPiece;
@@ -280,8 +280,8 @@ class SectionWriter {
     }
   }
 
-  /// Both tables have an entry for each place: of which word, the name, the register with its class above, from and to;
-  /// and the type.
+  /// Both tables have an entry for each location: index of the word, name, register with its class in the upper bits,
+  /// first and last offset; and the type.
   void addRegisters() {
     cubin::Bytes places, types;
     for (const Made& made : made_) {

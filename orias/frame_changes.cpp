@@ -1,6 +1,6 @@
 #include "orias/frame_changes.h"
 
-#include "regalloc/call_abi.h"
+#include "ori/call_abi.h"
 
 #include <array>
 #include <map>
@@ -32,25 +32,25 @@ class Reader {
     if (instr.op == Op::STL) noteStore(instr);
     for (const ori::Operand& o : instr.ops()) {
       if (!o.isDef || !o.isReg(File::R) || o.isZeroReg()) continue;
-      if (o.reg == regalloc::kStackPointer) moveStack(instr);
+      if (o.reg == ori::kStackPointer) moveStack(instr);
       if (instr.op == Op::LDL) noteLoad(instr, o);
       for (unsigned w = 0; w < o.width; ++w)
         isWritten_[o.reg + w] = true;
     }
     if (instr.op != Op::RET || isLast) return;
-    // What stands behind belongs to the body again.
+    // The instructions after it belong to the body again.
     add(cubin::FrameChange::Kind::Frame, 0, largest_);
     frame_ = largest_;
     for (const auto& [reg, bytes] : saved_)
       add(cubin::FrameChange::Kind::Saved, reg, bytes);
   }
 
-  /// The frame is made and left by adding a number; one that was aligned is left by a copy of the caller's pointer.
+  /// A constant is added to create and to leave the frame; an aligned frame is left by a copy of the caller's pointer.
   void moveStack(const Instr& instr) {
     std::uint32_t now = frame_;
     if (instr.op == Op::MOV) {
-      // A copy of the frame pointer, or of where a callee's stack is to begin, does not leave the frame.
-      if (hasFramePointer_ && (!instr.op_(1).isReg(File::R) || instr.op_(1).reg != regalloc::kScratchAtEntry)) return;
+      // A copy of the frame pointer, or of the start of a callee's stack, does not leave the frame.
+      if (hasFramePointer_ && (!instr.op_(1).isReg(File::R) || instr.op_(1).reg != ori::kScratchAtEntry)) return;
       now = 0;
     } else if (instr.op == Op::IADD3 || instr.op == Op::VIADD) {
       for (const ori::Operand& o : instr.ops())
@@ -64,7 +64,7 @@ class Reader {
 
   static bool isOnStack(const Instr& instr) {
     for (const ori::Operand& o : instr.ops())
-      if (!o.isDef && o.isReg(File::R) && o.reg == regalloc::kStackPointer) return true;
+      if (!o.isDef && o.isReg(File::R) && o.reg == ori::kStackPointer) return true;
     return false;
   }
   static std::uint32_t offsetOf(const Instr& instr) {
@@ -73,14 +73,14 @@ class Reader {
     return 0;
   }
 
-  /// Until a register that the caller counts on is written, it holds the caller's value.
+  /// A register that must be preserved holds the caller's value until it is written.
   void noteStore(const Instr& instr) {
     if (!isOnStack(instr) || instr.isGuarded()) return;
     for (const ori::Operand& o : instr.ops()) {
-      if (o.isDef || !o.isReg(File::R) || o.isZeroReg() || o.reg == regalloc::kStackPointer) continue;
+      if (o.isDef || !o.isReg(File::R) || o.isZeroReg() || o.reg == ori::kStackPointer) continue;
       for (unsigned w = 0; w < o.width; ++w) {
         const std::uint32_t reg = o.reg + w, bytes = offsetOf(instr) + 4 * w;
-        if (isWritten_[reg] || !regalloc::isKeptByFunctions(File::R, reg) || saved_.contains(reg)) continue;
+        if (isWritten_[reg] || !ori::isKeptByFunctions(File::R, reg) || saved_.contains(reg)) continue;
         saved_[reg] = bytes;
         add(cubin::FrameChange::Kind::Saved, reg, bytes);
       }
@@ -103,7 +103,7 @@ class Reader {
   const bool hasFramePointer_;
   std::vector<cubin::FrameChange> changes_;
   std::array<bool, 256> isWritten_{};
-  std::map<std::uint32_t, std::uint32_t> saved_; ///< where, by register
+  std::map<std::uint32_t, std::uint32_t> saved_; ///< stack offset, by register
   std::uint32_t frame_ = 0, largest_ = 0, after_ = 0;
 };
 

@@ -6,9 +6,8 @@
 
 namespace orias {
 
-/// What the code of a function that others call does with the stack pointer and with the registers that it has to hand
-/// back (regalloc/call_abi.h): makes and leaves its frame, saves and restores. Read off the instructions themselves, as
-/// phases behind allocation may have moved them.
+/// Where a callable function creates and leaves its frame, and saves and restores registers that it must preserve
+/// (ori/call_abi.h). Derived from the instructions, because phases after allocation may have moved them.
 std::vector<cubin::FrameChange> frameChanges(const ori::Function& function, const encoder::FunctionCode& code);
 
 } // namespace orias

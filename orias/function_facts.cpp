@@ -42,7 +42,7 @@ std::string prototypeOf(const ptx::Module& module, const ptx::Function& function
   return prototypeText(module, variablesOf(function.params), variablesOf(function.returns));
 }
 
-/// A function and those that it calls by name and that its code does not call: they are inlined.
+/// A function and its inlined callees: it calls them by name in the PTX, but not in the code.
 std::vector<const ptx::Function*> bodiesIn(const ptx::Module& module, const ptx::FormTable& forms,
                                            const ptx::Function& function, const std::vector<std::string>& called) {
   std::vector<const ptx::Function*> all{&function};
@@ -61,7 +61,7 @@ std::vector<const ptx::Function*> bodiesIn(const ptx::Module& module, const ptx:
   return all;
 }
 
-/// What the linker has to know of the calls in a function besides where their code names callees.
+/// What the linker needs to know about calls besides the relocations for callees.
 void describeCalls(const ptx::Module& module, const ptx::FormTable& forms, const ptx::Function& function,
                    cubin::Function& out) {
   const auto add = [](std::vector<std::string>& to, std::string text) {
@@ -71,7 +71,7 @@ void describeCalls(const ptx::Module& module, const ptx::FormTable& forms, const
     if (forms.form(i).op != ptx::Op::Call) continue;
     const ptx::CallParts parts = callParts(function, i);
     if (parts.callee->is(ptx::OperandKind::Function)) {
-      // The code calls what an alias stands for.
+      // The code calls the target of an alias.
       const ptx::Function& callee = module.function(parts.callee->functionId());
       if (callee.aliasee != ptx::FunctionId::None) add(out.callees, std::string(module.text(callee.name)));
     } else if (parts.prototype != nullptr && parts.prototype->is(ptx::OperandKind::Prototype)) {

@@ -6,16 +6,16 @@
 
 namespace orias {
 
-/// Says in a relocatable file what a linker wants to know of functions beside their code: the prototypes of those that
-/// the file has or names and of the calls through pointers, and the aliases.
+/// Adds the facts on functions that a linker needs to a relocatable file: the prototypes of functions that the file
+/// defines or refers to and of calls through pointers, and the aliases.
 void addFunctionFacts(cubin::Module& cubin, const ptx::Module& source, const ptx::FormTable& forms);
 
-/// Says of kernels whose launches count clusters (`.blocksareclusters`) that they do. No code depends on it.
+/// Marks kernels whose launches count clusters (`.blocksareclusters`). No code depends on it.
 void addClusterFacts(cubin::Module& cubin, const ptx::Module& source);
 
-/// How object files write a prototype: `#`, the result (`v`: none), the parameters. A letter for the size and kind of
-/// each: b, h, i, l, x of 8 to 128 bits, f and d of floating-point numbers, with the number of elements behind it for
-/// arrays. Observed in `ptxas -c`.
+/// The text of a prototype in object files: `#`, the result (`v`: none), the parameters. Each is a letter: b, h, i, l,
+/// x for 8 to 128 bits, f and d for floating-point numbers; for an array its number of elements follows. Observed in
+/// `ptxas -c`.
 std::string prototypeText(const ptx::Module& module, std::span<const ptx::VariableId> params,
                           std::span<const ptx::VariableId> returns);
 

@@ -3,8 +3,8 @@
 #include "encoder/isa/mods.h"
 #include "encoder/isa/target.h"
 #include "ori/builder.h"
+#include "ori/call_abi.h"
 #include "ori/module.h"
-#include "regalloc/call_abi.h"
 
 namespace orias {
 
@@ -28,10 +28,10 @@ void waitForErrorsAtExit(ori::Function& function) {
 void trapOnStackOverflow(ori::Function& function) {
   constexpr std::int32_t kEndOfLocalMemory = 55; // SR_LMEMHIOFF
   constexpr std::int32_t kTrap = 1;
-  const Operand sp = Operand::physical(File::R, regalloc::kStackPointer);
+  const Operand sp = Operand::physical(File::R, ori::kStackPointer);
   for (ori::Instr& instr : *function.entry()) {
     if (instr.op != Op::IADD3 || instr.op_(0).value() != sp) continue;
-    // Neither holds a parameter, and a function need not keep them.
+    // Neither holds a parameter, and functions need not preserve them.
     const Operand end = Operand::physical(File::R, 0), isBelow = Operand::physical(File::P, 0);
     ori::Builder b = ori::Builder::after(function, &instr);
     b.setSource({});

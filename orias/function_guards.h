@@ -8,7 +8,7 @@ namespace orias {
 /// CGAERRBAR on targets with clusters; observed with `ptxas --make-errors-visible-at-exit`).
 void waitForErrorsAtExit(ori::Function& function);
 
-/// Inserts a trap behind the instruction that makes the frame, if there is one: it is taken if the stack pointer is
+/// Inserts a trap after the instruction that creates the frame, if there is one. It is taken if the stack pointer is
 /// below the end of local memory (SR_LMEMHIOFF; observed with `ptxas --sp-bounds-check`). Registers must be allocated.
 void trapOnStackOverflow(ori::Function& function);
 

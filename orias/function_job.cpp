@@ -32,9 +32,9 @@ FunctionJob::FunctionJob(ori::Function& function, const Options& options, const 
     : function_(function), options_(options), knobs_(knobs), text_(text), diagnostics_(std::move(fileName), text),
       remarks_(options.wantRemarks), ceiling_(registerCeiling(function, options)),
       maxRegisters_(registersAtEntry(function, options)) {
-  // Kernel information wants the marks of lanes that a listing has.
+  // Kernel information needs the uniformity notes of a listing.
   code_.wantListing = options.wantListing || options.wantKernelInfo;
-  code_.wantNames = options.debugInfo && !options.suppressDebugInfo;
+  code_.wantDebugDefs = options.debugInfo && !options.suppressDebugInfo;
 }
 
 void FunctionJob::tellChanges(const KnownChanges& changed, bool isWhole) {
@@ -75,7 +75,7 @@ void FunctionJob::run(const phases::PipelineOptions& pipeline) {
                                .accounts = keepsAccounts_ ? &accounts_ : nullptr};
   try {
     finished_ = manager.run(function_, context);
-    // Phases behind the allocation move instructions, too.
+    // Phases after allocation also move instructions.
     if (const auto faults = function_.allocated ? regalloc::checkRegisterCounts(function_) : std::vector<std::string>{};
         !faults.empty())
       throw InternalError("registers that do not exist: " + faults.front());
@@ -131,7 +131,7 @@ FunctionReport FunctionJob::report() const {
   report.constantBytes = function_.module().target().paramBase() + function_.paramBytes;
   report.frameBytes = report.stackBytes = stats.frameBytes;
   report.hasUnknownStack = function_.growsStack;
-  for (const regalloc::FrameRecord& r : code_.frame)
+  for (const ori::FrameRecord& r : code_.frame)
     report.frame.push_back({r.name, r.offset, r.size, std::uint64_t{1} << r.log2Align, r.isDead, r.isSpillSlot,
                             static_cast<unsigned>(r.category)});
   report.spillStoreBytes = stats.spillStoreBytes;

@@ -18,42 +18,42 @@ struct Function;
 
 namespace orias {
 
-/// One function on its way through the phases. Jobs share nothing that is written to, so they may run in parallel.
+/// The compilation of one function. Jobs share only read-only data, so they may run in parallel.
 class FunctionJob {
  public:
   /// `fileName` and `text` are those of the input, for diagnostics.
   FunctionJob(ori::Function& function, const Options& options, const phases::Knobs& knobs, std::string fileName,
               std::string_view text);
 
-  /// Asks for registerAccounts().
+  /// Requests registerAccounts().
   void keepAccounts() { keepsAccounts_ = true; }
   const phases::RegisterAccounts& registerAccounts() const { return accounts_; }
 
-  /// Tells the function what calls change of the functions that are compiled already.
+  /// Sets the registers that calls of already compiled functions change.
   void tellChanges(const KnownChanges& changed, bool isWhole);
-  /// Runs the phases. A fault of orias is caught and kept.
+  /// Runs the phases. Catches and stores internal errors.
   void run(const phases::PipelineOptions& pipeline);
 
   const ori::Function& function() const { return function_; }
   std::string_view text() const { return text_; } ///< of the input
   const encoder::FunctionCode& code() const { return code_; }
   unsigned maxRegisters() const { return ceiling_; }
-  bool finished() const { return finished_; }         ///< there is code
-  const std::string& fault() const { return fault_; } ///< empty if all went well
+  bool finished() const { return finished_; }         ///< the machine code is complete
+  const std::string& fault() const { return fault_; } ///< an internal error; empty if there was none
   const Diagnostics& diagnostics() const { return diagnostics_; }
   const phases::Remarks& remarks() const { return remarks_; }
   const std::vector<phases::PhaseTime>& times() const { return times_; }
   const phases::AnalysisUse& analysisUse() const { return analysisUse_; }
   const std::string& dumped() const { return dumped_; }
   FunctionReport report() const;
-  /// Adds what a report says of the occupancy to the remarks.
+  /// Adds the occupancy of a report to the remarks.
   void tellOccupancy(const FunctionReport& report);
-  /// The listing shows the function as it stands in the cubin from now on.
+  /// From now on the listing shows the function of the cubin.
   void showLinked(const cubin::Function& function);
-  /// The cubin does not hold the function: no kernel reaches it. There is no listing and no report of it from now on.
+  /// The cubin does not contain the function, because no kernel reaches it. It then has no listing and no report.
   void leaveOut();
   bool isLeftOut() const { return isLeftOut_; }
-  /// The listing in the form that the options ask for; empty without code.
+  /// The listing in the requested form; empty without code.
   std::string listing() const;
 
  private:
@@ -68,8 +68,8 @@ class FunctionJob {
   phases::AnalysisUse analysisUse_;
   std::string dumped_;
   std::string fault_;
-  unsigned ceiling_;      // that bounds and options leave
-  unsigned maxRegisters_; // that are allocated
+  unsigned ceiling_;      // the maximum that bounds and options allow
+  unsigned maxRegisters_; // the limit of the allocator
   bool finished_ = false;
   bool isLeftOut_ = false;
   bool keepsAccounts_ = false;

@@ -49,7 +49,7 @@ bool isMemory(const isa::InstrDesc& row) {
   return row.has(Flag::Load) || row.has(Flag::Store) || row.has(Flag::Atomic);
 }
 
-/// The mnemonics of generic accesses name no space: LD, ST, ATOM.
+/// The mnemonics of generic accesses contain no space: LD, ST, ATOM.
 bool isGeneric(const isa::InstrDesc& row) {
   return isMemory(row) && (row.mnemonic == "LD" || row.mnemonic == "ST" || row.mnemonic == "ATOM");
 }
@@ -86,7 +86,7 @@ struct Counts {
   }
 };
 
-/// What the last phase that looked at the accesses of a line said of them.
+/// The remark of the last phase on the accesses of a line.
 std::string reasonFor(std::uint32_t line, std::span<const ModuleRemark> remarks) {
   std::vector<std::string_view> reasons;
   std::string_view last;
@@ -113,7 +113,7 @@ KernelInfo kernelInfo(const FunctionJob& job, const FunctionReport& report, std:
   KernelInfo info;
   info.function = function.name();
   Counts counts;
-  const auto& marks = job.code().laneMarks;
+  const auto& marks = job.code().uniformityNotes;
   for (const ori::Instr* instr : job.code().origin) {
     if (!instr) continue; // padding
     counts.add(*instr, instr->id < marks.size() ? marks[instr->id] : encoder::UniformityNote::Unknown);
@@ -160,7 +160,7 @@ std::string kernelInfoJson(std::span<const KernelInfo> kernels) {
       accesses.push_back({{"line", access.line}, {"instruction", access.instruction}, {"reason", access.reason}});
     all.push_back({{"function", kernel.function}, {"metrics", metrics}, {"genericAccesses", accesses}});
   }
-  // Names may hold any bytes; JSON is UTF-8.
+  // Names may contain any bytes; JSON is UTF-8.
   return all.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
 }
 

@@ -16,14 +16,14 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-/// The name of a section, if the line begins one.
+/// The name of the section that the line begins, if any.
 std::string_view sectionOf(std::string_view line) {
   line = trim(line.substr(0, line.find('#')));
   return line.size() > 2 && line.front() == '[' && line.back() == ']' ? trim(line.substr(1, line.size() - 2))
                                                                       : std::string_view{};
 }
 
-/// Phases of modules run for all functions together.
+/// Module phases process all functions together.
 void refuseModuleKnobs(const phases::Knobs& section, const phases::Knobs& before, std::string_view name) {
   for (std::size_t k = 0; k < phases::allKnobs().size(); ++k) {
     const phases::KnobInfo& info = phases::allKnobs()[k];

@@ -10,16 +10,16 @@
 
 namespace orias {
 
-/// The knobs of one compilation: those for all functions, and those of sections of knob files. A line `[NAME]` begins
-/// the settings for the kernel or function of that name, and `[*]` settings for all again.
+/// The knobs of one compilation: for all functions, and for single functions, from the sections of knob files. A line
+/// `[NAME]` begins the settings of that kernel or function, and `[*]` those of all functions.
 class KnobSections {
  public:
-  /// Reads the settings in order (Options::knobs). Throws orias::Error for what Knobs::setFromList does not take, and
-  /// for knobs of phases of modules in the section of a function.
+  /// Reads the settings in order (Options::knobs). Throws orias::Error for settings that Knobs::setFromList rejects,
+  /// and for knobs of module phases in the section of a function.
   explicit KnobSections(std::span<const std::string> settings);
 
   const phases::Knobs& all() const { return all_; }
-  /// What holds for a function: its section goes before what is said for all.
+  /// The knobs of a function. Its section overrides the settings for all functions.
   const phases::Knobs& of(std::string_view function) const;
 
  private:

@@ -13,23 +13,17 @@ namespace {
 
 constexpr unsigned kWarpSize = 32;
 
-unsigned threadsPerBlock(const ori::LaunchBounds& bounds) {
-  const auto& xyz = bounds.reqntid[0] ? bounds.reqntid : bounds.maxntid;
-  if (xyz[0] == 0) return 0;
-  return xyz[0] * std::max(1U, xyz[1]) * std::max(1U, xyz[2]);
-}
-
 unsigned warpsPerBlock(const ori::LaunchBounds& bounds) {
-  return (threadsPerBlock(bounds) + kWarpSize - 1) / kWarpSize;
+  return (bounds.threads() + kWarpSize - 1) / kWarpSize;
 }
 
-/// What the options allow: functions of objects may have a limit of their own.
+/// The register limit of the options: functions in objects may have a separate one.
 unsigned limitOf(const ori::Function& function, const Options& options) {
   const bool hasOwn = options.relocatable && options.maxFunctionRegisters != Options::kNoRegisterLimit;
   return hasOwn && !function.isKernel() ? options.maxFunctionRegisters : options.maxRegisters;
 }
 
-/// Does this limit of the options bound a function?
+/// Whether this limit of the options applies to a function.
 bool optionLimits(unsigned limit, const ori::LaunchBounds& bounds, const Options& options) {
   return limit != Options::kNoRegisterLimit &&
          (options.launch.overrideDirectives || (bounds.maxnreg == 0 && warpsPerBlock(bounds) == 0));
@@ -41,7 +35,7 @@ void applyLaunchOptions(ori::Function& kernel, const Options& options, Diagnosti
   if (!kernel.isKernel()) return;
   ori::LaunchBounds& bounds = kernel.bounds;
   const LaunchOptions& launch = options.launch;
-  const bool isBounded = bounds.maxntid[0] != 0 || bounds.reqntid[0] != 0;
+  const bool isBounded = bounds.threads() != 0;
   if (launch.maxntid[0] != 0 && (!isBounded || launch.overrideDirectives))
     std::copy(launch.maxntid.begin(), launch.maxntid.end(), bounds.maxntid);
   if (launch.minnctapersm != 0 && (bounds.minnctapersm == 0 || launch.overrideDirectives))
@@ -81,7 +75,7 @@ unsigned registerCeiling(const ori::Function& function, const Options& options) 
 
 namespace {
 
-/// The functions with code of their own that a function may call, and where it calls pointers all of the module.
+/// The functions that a function may call and that are not inlined; if it calls pointers, all of the module.
 void addCallees(const ori::Function& function, std::vector<ori::Function*>& all) {
   ori::Module& module = function.module();
   const auto add = [&](ori::Function* callee) {
@@ -123,7 +117,7 @@ void addOccupancy(FunctionReport& report, const ori::Function& kernel) {
   encoder::ListingHeader header;
   header.registers = report.registers;
   header.sharedBytes = report.sharedBytes;
-  encoder::setOccupancy(header, threadsPerBlock(kernel.bounds), kernel.module().target());
+  encoder::setOccupancy(header, kernel.bounds.threads(), kernel.module().target());
   report.threadsPerBlock = header.threadsPerBlock;
   report.warps = header.warpsPerSm;
   report.maxWarps = header.maxWarpsPerSm;

@@ -17,7 +17,7 @@ void append(cubin::Bytes& bytes, std::string_view text) {
   bytes.insert(bytes.end(), begin, begin + text.size());
 }
 
-/// The lines of a PTX file, each ended by a zero byte, as ptxas keeps them: without comments, indentation, the
+/// The lines of a PTX file as in ptxas' cubins, each with a final zero byte: without comments, indentation, the
 /// directives that the tables replace, and the data of debug sections, whose lines begin with a type.
 void appendPtxText(cubin::Bytes& bytes, std::string_view text) {
   std::string line; // without its comments
@@ -62,7 +62,7 @@ void appendPtxText(cubin::Bytes& bytes, std::string_view text) {
   }
 }
 
-/// Puts an input's files, names and text into the cubin, and knows then what its `.loc` directives mean there.
+/// Adds the files, names and text of an input to the cubin, and translates its `.loc` directives.
 class SourceMap {
  public:
   SourceMap(const LineSource& source, cubin::Module& cubin) : ptx_(*source.ptx) {
@@ -91,14 +91,14 @@ class SourceMap {
   /// A line of the input, in the cubin's text.
   std::uint32_t lineInText(std::uint32_t ptxLine) const { return firstLine_ + ptxLine; }
 
-  /// The call that an inlined place was reached by: the last `.loc` before it that is the place it names.
+  /// The call of an inlined location: the last `.loc` before it with the location that it names.
   DebugLocId callerOf(DebugLocId id) const { return callers_[index(id)]; }
 
-  /// The row without its place and caller; nothing when the file was not declared.
+  /// The row without its location and caller; nothing if the file was not declared.
   std::optional<cubin::LineRow> rowOf(DebugLocId id) const {
     const ptx::DebugLoc& loc = this->loc(id);
     const auto file = fileOf_.find(loc.file);
-    // Line 0 is no line: the code counts to what comes before it, as ptxas has it.
+    // Line 0 is no line: the code belongs to the previous one, as in ptxas.
     if (file == fileOf_.end() || loc.line == 0) return std::nullopt;
     cubin::LineRow row;
     row.file = file->second;
@@ -132,7 +132,7 @@ class RowWriter {
  public:
   RowWriter(const SourceMap& map, cubin::Function& function) : map_(map), rows_(function.lines) {}
 
-  /// From `offset` on, the code comes from this place.
+  /// From `offset` on, the code has this location.
   void enter(DebugLocId id, std::uint32_t offset) {
     if (id == DebugLocId::None || id == current_) return;
     current_ = id;
@@ -140,8 +140,8 @@ class RowWriter {
   }
 
  private:
-  /// The number of a row for the place; 0 when there can be none. An inlined place stands behind a row of its call, as
-  /// ptxas has it.
+  /// The number of a row for the location; 0 if there is none. As in ptxas, a row of an inlined location follows the
+  /// row of its call.
   std::uint32_t add(DebugLocId id, std::uint32_t offset) {
     std::optional<cubin::LineRow> row = map_.rowOf(id);
     if (!row) return 0;
@@ -162,14 +162,14 @@ class RowWriter {
     return open_.back().row;
   }
 
-  /// Is it what the last row says already?
+  /// Whether it equals the last row.
   bool isLast(cubin::LineRow row) const {
     if (rows_.empty()) return false;
     row.offset = rows_.back().offset;
     return row == rows_.back();
   }
 
-  /// The places that the code is in at the moment: the call, and what is inlined there.
+  /// The current locations: the call, and the inlined code.
   struct Open {
     DebugLocId id;
     std::uint32_t row;
@@ -191,7 +191,7 @@ void describeRows(const SourceMap& map, const CodedFunction& coded, cubin::Funct
     out.ptxLines.push_back({offset, cubin::LineRow::kPtx, map.lineInText(line)});
   };
   const std::vector<const ori::Instr*>& origin = coded.code->origin;
-  // What makes the frame belongs to the head of the function.
+  // The set-up of the frame belongs to the start of the function.
   const bool startsElsewhere = !origin.empty() && origin[0] != nullptr && origin[0]->source.ptxLine != 0;
   if (const ptx::Function* function = map.function(out.name); function && !startsElsewhere)
     enter(function->loc.line, function->instructions.empty() ? DebugLocId::None : function->instructions[0].debugLoc,

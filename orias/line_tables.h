@@ -8,17 +8,16 @@
 
 namespace orias {
 
-/// An input, and what became of it.
+/// An input and its modules.
 struct LineSource {
   const ptx::Module* ptx = nullptr;
   const ori::Module* ori = nullptr;
   std::string_view text;
 };
 
-/// Says in the cubin which lines its code comes from: those of the source files that the `.loc` directives name, with
-/// the calls that were inlined (PTX ISA 9.0, section 11.5), and those of the PTX itself, whose text goes into the cubin
-/// as well. `functions` are those that `cubin` was made from. As ptxas does it, an input with a `.loc` is
-/// described in any case, another one when `isWanted` (-lineinfo).
+/// Adds line tables to the cubin: for the source files that the `.loc` directives name, with inlined calls (PTX
+/// ISA 9.0, section 11.5), and for the PTX, whose text is also added. `functions` are those of `cubin`. As in ptxas,
+/// inputs with a `.loc` always have tables, others if `isWanted` is set (-lineinfo).
 void addLineTables(cubin::Module& cubin, std::span<const LineSource> sources, std::span<const CodedFunction> functions,
                    bool isWanted);
 

@@ -16,7 +16,7 @@ ptx::Mod cacheOperator(std::string_view name) {
   throw Error(fmt::format("there is no cache operator '{}'", name));
 }
 
-/// At -O0 an object has the calls that the PTX has, as with ptxas.
+/// At -O0 an object keeps the calls of the PTX, as in ptxas.
 ptx::InlineScope inlineScope(const Options& options, const phases::Knobs& knobs, LowerScope scope, bool isRelocatable) {
   if (!scope.inlines) return ptx::InlineScope::Nothing;
   if (!isRelocatable) return ptx::InlineScope::Program;

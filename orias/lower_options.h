@@ -6,12 +6,12 @@
 
 namespace orias {
 
-/// The limits of inlining that the knobs set.
+/// The inlining limits that the knobs set.
 ptx::InlineLimits inlineLimits(const phases::Knobs& knobs);
 
 struct LowerScope {
   bool isLinked = false; ///< the input is linked with other inputs, so it is lowered as an object
-  bool inlines = true;   ///< phase M5 runs; without it functions keep code of their own, as in an object
+  bool inlines = true;   ///< phase M5 runs; without it functions are not inlined, as in an object
 };
 
 /// Options of lowering. Throws orias::Error for unknown cache operators.

@@ -6,7 +6,7 @@
 
 namespace orias {
 
-/// A decision of a phase of modules.
+/// A decision of a module phase.
 struct ModuleRemark {
   std::string_view phase; ///< number, "M6"
   std::string function;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The library's front door: PTX text in, a cubin, a listing, diagnostics and statistics out. Needs no other header.
+// The public interface of the library: compiles PTX text to a cubin, a listing, diagnostics and statistics.
 
 #include "orias/options.h"
 
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-/// What the shared library exports.
+/// Marks the symbols that the shared library exports.
 #define ORIAS_API __attribute__((visibility("default")))
 
 namespace orias {
@@ -24,8 +24,8 @@ struct Input {
 
 enum class Status : std::uint8_t {
   Ok,
-  InputErrors,   ///< Result::diagnostics says which; there is no cubin
-  InternalFault, ///< a fault of orias; Result::diagnostics says where
+  InputErrors,   ///< see Result::diagnostics; there is no cubin
+  InternalFault, ///< an internal error; see Result::diagnostics
 };
 
 /// An error, warning or note, as data.
@@ -33,10 +33,10 @@ struct Message {
   enum class Kind : std::uint8_t { Note, Warning, Error };
   Kind kind = Kind::Error;
   std::string input;   ///< Input::name
-  unsigned line = 0;   ///< from 1; 0: no place
+  unsigned line = 0;   ///< from 1; 0: no location
   unsigned column = 0; ///< the same
   std::string text;
-  std::string hint; ///< what would be right; may be empty
+  std::string hint; ///< how to fix it; may be empty
 };
 
 /// An object of the stack frame of a function.
@@ -45,32 +45,32 @@ struct FrameObjectReport {
   std::int64_t offset = 0;  ///< bytes from the stack pointer
   std::uint64_t size = 0;   ///< bytes
   std::uint64_t align = 1;  ///< bytes
-  bool isDead = false;      ///< nothing names it: it takes no bytes
+  bool isDead = false;      ///< unused: it takes no bytes
   bool isSpillSlot = false; ///< of the register allocator
-  /// How the code gets at it: 1 = by addresses in registers, 8 bytes or more; 2 = the same, smaller; 3 = its address is
-  /// stored or passed on; 0 = by constant offsets only.
+  /// How the code accesses it: 0 = by constant offsets only; 1 = by addresses in registers, 8 bytes or more; 2 = the
+  /// same, less than 8 bytes; 3 = its address is stored or passed on.
   unsigned category = 0;
 };
 
-/// What became of one function.
+/// The results for one function.
 struct FunctionReport {
   std::string name;
   bool isKernel = true;
   unsigned registers = 0; ///< per thread, as the hardware counts them
   unsigned uniformRegisters = 0;
   unsigned barriers = 0;
-  unsigned instructions = 0;       ///< without the padding behind them
+  unsigned instructions = 0;       ///< without padding
   std::uint32_t sharedBytes = 0;   ///< static
-  std::uint32_t constantBytes = 0; ///< of bank 0: the system's part and the parameters
+  std::uint32_t constantBytes = 0; ///< of bank 0: reserved for the system, and parameters
   std::uint32_t frameBytes = 0;
-  std::uint32_t stackBytes = 0; ///< the frames of the callees too
-  bool hasUnknownStack = false; ///< recursion, or memory of a size that is not known before: more than stackBytes
+  std::uint32_t stackBytes = 0;         ///< with the frames of the callees
+  bool hasUnknownStack = false;         ///< recursion or alloca: it needs more than stackBytes
   std::vector<FrameObjectReport> frame; ///< by offset
   std::uint32_t spillStoreBytes = 0;
   std::uint32_t spillLoadBytes = 0;
-  unsigned rematerialised = 0;      ///< values that are computed again instead of being kept
-  unsigned threadsPerBlock = 0;     ///< of kernels, like the next three: as its directives say, or 256
-  unsigned warps = 0, maxWarps = 0; ///< that a multiprocessor runs at once, of those that it can
+  unsigned rematerialised = 0;      ///< values that are recomputed instead of staying in registers
+  unsigned threadsPerBlock = 0;     ///< of kernels, like the next three; 256 without directives
+  unsigned warps = 0, maxWarps = 0; ///< concurrent warps of a multiprocessor, and its limit
   std::string limitedBy;            ///< "warps", "blocks", "registers" or "shared memory"
   double milliseconds = 0;
 };
@@ -78,11 +78,11 @@ struct FunctionReport {
 struct Statistics {
   std::uint64_t globalBytes = 0;
   std::uint64_t constantBytes = 0;       ///< of bank 3: `.const` variables
-  std::uint64_t addressBytes = 0;        ///< of bank 4: addresses that the loader fills in
+  std::uint64_t addressBytes = 0;        ///< of bank 4: addresses that the loader writes
   std::vector<FunctionReport> functions; ///< in the order of the input
 };
 
-/// How long a part of the road took, in the order of the road.
+/// The time of a stage of the compilation; in order of execution.
 struct StageTime {
   std::string stage;
   double milliseconds = 0;
@@ -90,9 +90,9 @@ struct StageTime {
 
 struct Result {
   Status status = Status::Ok;
-  std::vector<std::byte> cubin;  ///< empty after errors, when only checking, and when a phase was the last one
+  std::vector<std::byte> cubin;  ///< empty after errors, for checks only, and with PhaseOptions::stopAfter
   std::string listing;           ///< if Options::wantListing
-  std::string phaseText;         ///< dumps, changes and times that PhaseOptions asked for
+  std::string phaseText;         ///< dumps, changes and times requested by PhaseOptions
   std::string remarks;           ///< JSON, if Options::wantRemarks: one record for each decision of a phase
   std::string kernelInfo;        ///< if Options::wantKernelInfo: the metrics of phase M11
   std::string diagnostics;       ///< errors, warnings and notes, as text for a terminal
@@ -103,8 +103,8 @@ struct Result {
   std::vector<StageTime> times; ///< if PhaseOptions::timePhases
 };
 
-/// Assembles all inputs into one cubin. What is wrong with the inputs is told in the result; throws orias::Error (a
-/// std::runtime_error) for options that make no sense: an unknown architecture, phase or knob.
+/// Assembles all inputs into one cubin. Errors in the inputs are in the result. Throws orias::Error (a
+/// std::runtime_error) for invalid options, such as an unknown architecture, phase or knob.
 ORIAS_API Result assemble(std::span<const Input> inputs, const Options& options = {});
 
 /// Assembles one PTX module.

@@ -21,7 +21,7 @@ std::string remarksJson(std::span<const ModuleRemark> ofModules, std::span<const
                      {"message", r.message},
                      {"cost", r.cost},
                      {"line", r.ptxLine}});
-  // Names may hold any bytes; JSON is UTF-8.
+  // Names may contain any bytes; JSON is UTF-8.
   return all.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
 }
 

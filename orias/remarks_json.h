@@ -9,8 +9,8 @@
 
 namespace orias {
 
-/// The decisions of the phases of modules and of all phases in all functions, as a JSON array of records: function,
-/// phase, done, message, cost, line.
+/// The decisions of the module phases and of the phases of all functions, as a JSON array of records: function, phase,
+/// done, message, cost, line.
 std::string remarksJson(std::span<const ModuleRemark> ofModules, std::span<const std::unique_ptr<FunctionJob>> jobs);
 
 } // namespace orias

@@ -73,15 +73,15 @@ class WholeProgram {
         missing_.push_back(fmt::format("undefined function '{}'; with -c a linker can resolve it", function.name));
   }
 
-  /// No linker gives those their places that any object may define.
+  /// Common variables, which a linker would place, get offsets here.
   void placeCommon() {
     for (Variable& variable : cubin_.variables)
       variable.common = false;
     cubin::layOutVariables(cubin_.variables);
   }
 
-  /// Those that a function may call: by name, and through pointers all with the prototype that have their address taken
-  /// somewhere.
+  /// The possible callees of a function: by name, and, for calls through pointers, all functions with the prototype
+  /// whose address is taken.
   std::set<const Function*> calleesOf(const Function& function) const {
     std::set<const Function*> callees;
     for (const std::string& name : function.callees)
@@ -93,14 +93,14 @@ class WholeProgram {
     return callees;
   }
 
-  /// All that a function may run, itself included.
+  /// All functions that a function may execute, including itself.
   void reach(const Function& function, std::set<const Function*>& all) const {
     if (!all.insert(&function).second) return;
     for (const Function* callee : calleesOf(function))
       reach(*callee, all);
   }
 
-  /// Takes away the functions that neither kernels nor variables lead to.
+  /// Removes functions that neither kernels nor variables refer to.
   void dropUnreached() {
     std::set<const Function*> reached;
     std::vector<const Function*> work;
@@ -126,7 +126,7 @@ class WholeProgram {
     std::erase_if(cubin_.aliases, [&](const cubin::Alias& alias) { return !names.contains(alias.function); });
   }
 
-  /// How deep the stack gets, kUnknownStack where calls may go in circles.
+  /// The maximum stack depth; kUnknownStack if calls may be recursive.
   std::uint32_t depthOf(const Function& function) {
     const auto [known, isNew] = depths_.try_emplace(&function, kUnknownStack); // until all callees are known
     if (!isNew) return known->second;
@@ -153,9 +153,9 @@ class WholeProgram {
     }
   }
 
-  /// A kernel names the driver's functions that anything below it calls: the driver gives it their registers and stack
-  /// only then. So do kernels that nvlink has linked; without it, recursion that calls vprintf ended in an illegal
-  /// instruction on an H100.
+  /// A kernel refers to the driver's functions that it or its callees call; only then does the driver provide their
+  /// registers and stack. Kernels linked by nvlink do the same. Without this, recursion that calls vprintf ended in an
+  /// illegal instruction on an H100.
   void nameExternals(Function& kernel, const std::set<const Function*>& reached) const {
     std::set<std::string> named(kernel.externals.begin(), kernel.externals.end());
     for (const Function* function : reached)
@@ -165,7 +165,8 @@ class WholeProgram {
     if (!named.empty()) kernel.crsStackSize = kernel.minStackSize == kUnknownStack ? kUnknownStack : 0;
   }
 
-  /// Shared memory that only one kernel and its callees use is that kernel's, and what nobody uses takes no room.
+  /// Shared memory that only one kernel and its callees use belongs to that kernel. Unused shared memory takes no
+  /// space.
   void settleOwners() {
     if (keepsAll_) return;
     for (Variable& v : cubin_.variables) {
@@ -178,7 +179,7 @@ class WholeProgram {
     }
   }
 
-  /// Variables of no kernel alone have one place in all kernels; two lie in one place where no kernel uses both.
+  /// A variable of several kernels has one offset in all of them. Two may overlap if no kernel uses both.
   void placeJoint() {
     std::vector<Variable*> placed;
     for (Variable& v : cubin_.variables) {
@@ -199,7 +200,7 @@ class WholeProgram {
     std::uint64_t dynamicAlignment = isa::Target::kDynamicSharedAlignment;
     for (const Variable& v : cubin_.variables)
       if (v.space == Variable::Space::Shared && !v.defined) dynamicAlignment = std::max(dynamicAlignment, v.alignment);
-    std::uint64_t end = 0; // of all that is there before a launch, in any kernel
+    std::uint64_t end = 0; // of all static variables, in any kernel
     for (Function& kernel : cubin_.functions) {
       const std::set<const Variable*>& shared = sharedOf_[kernel.name];
       if (!kernel.isEntry || shared.empty()) continue;
@@ -235,7 +236,7 @@ class WholeProgram {
         kernel.staticSharedSize = static_cast<std::uint32_t>(end);
   }
 
-  /// The tables of functions are at one place in all kernels that may call them, those of a kernel behind them.
+  /// The tables of functions have one offset in all kernels that may call them; tables of a kernel follow.
   void placeTables() {
     constexpr std::size_t kMaxBytes = 0x10000;
     std::map<const Function*, std::size_t> placeOf;
@@ -269,7 +270,7 @@ class WholeProgram {
       if (!function.isEntry) function.constant2.clear();
   }
 
-  /// What a function reads as the word with a handle.
+  /// The texture handle slots that a function reads.
   std::vector<std::string> handlesIn(const Function& function) const {
     std::vector<std::string> names;
     for (const Relocation& r : function.relocations)
@@ -288,10 +289,10 @@ class WholeProgram {
     return std::nullopt;
   }
 
-  /// Those that functions name are at one place in all kernels, behind the longest parameters; those of a kernel alone
-  /// behind its parameters, or behind them.
+  /// Slots that functions use have one offset in all kernels, after the longest parameters. Slots of a single kernel
+  /// follow its parameters, or those slots.
   void placeHandles() {
-    constexpr std::uint32_t kLast = 0x7ffc; // offsets have a sign
+    constexpr std::uint32_t kLast = 0x7ffc; // offsets are signed
     const auto endOf = [&](const Function& kernel) {
       return static_cast<std::uint32_t>(
           alignUp(cubin::parameterBase(cubin_.abi, kernel.parameterSize) + kernel.parameterSize, cubin::kHandleBytes));
@@ -325,16 +326,16 @@ class WholeProgram {
     }
   }
 
-  /// Of a table, or of the word with a handle.
+  /// The offset of a table or of a texture handle slot.
   std::uint64_t placeOf(const Function& function, const std::string& symbol) const {
     if (const auto table = tables_.find(symbol); table != tables_.end()) return table->second;
     return function.isEntry ? ownHandles_.at(function.name).at(symbol) : handlePlaces_.at(symbol);
   }
 
-  /// Writes what is known by now into the code.
+  /// Writes the known offsets into the code.
   void settle(Function& function) const {
     cubin::Bytes& code = function.code;
-    constexpr std::size_t kImmediate = 4; // the byte of an instruction where it begins
+    constexpr std::size_t kImmediate = 4; // its first byte in an instruction
     const auto write = [&](const Relocation& r, std::size_t bytes) {
       const auto value =
           static_cast<std::uint64_t>(static_cast<std::int64_t>(variables_.at(r.symbol)->offset) + r.addend);
@@ -345,7 +346,7 @@ class WholeProgram {
     std::erase_if(function.relocations, [&](Relocation& r) {
       switch (r.type) {
       case RelocationType::Const21At38: {
-        // The offset has 16 bits from bit 38 on; the bank, behind them, is there already.
+        // The offset has 16 bits from bit 38 on; the bank, in the bits after it, is set already.
         constexpr unsigned kBit = 38;
         const auto value =
             static_cast<std::uint16_t>(placeOf(function, r.symbol) + static_cast<std::uint64_t>(r.addend));
@@ -356,7 +357,7 @@ class WholeProgram {
         return true;
       }
       case RelocationType::Abs32At32:
-        if (std::find(cubin_.driverWords.begin(), cubin_.driverWords.end(), r.symbol) != cubin_.driverWords.end())
+        if (std::find(cubin_.driverPatches.begin(), cubin_.driverPatches.end(), r.symbol) != cubin_.driverPatches.end())
           return false; // the driver writes it
         write(r, 4);
         return true;
@@ -369,7 +370,7 @@ class WholeProgram {
     });
   }
 
-  /// Places in sections and in shared memory are numbers now.
+  /// Offsets in sections and in shared memory are constants now.
   void settle(cubin::DebugSection& section) const {
     std::erase_if(section.relocations, [&](const Relocation& r) {
       const auto variable = variables_.find(r.symbol);
@@ -389,11 +390,11 @@ class WholeProgram {
   std::map<std::string, Function*> functions_;
   std::map<std::string, Variable*> variables_;
   std::map<const Function*, std::uint32_t> depths_;
-  std::map<std::string, std::set<const Variable*>> sharedOf_;              ///< what a kernel and its callees use
+  std::map<std::string, std::set<const Variable*>> sharedOf_;              ///< used by a kernel and its callees
   std::map<const Function*, std::set<const Function*>> reachedBy_;         ///< by kernel
-  std::map<std::string, std::uint64_t> tables_;                            ///< where they are in bank 2
-  std::map<std::string, std::uint32_t> handlePlaces_;                      ///< in bank 0, of what functions name
-  std::map<std::string, std::map<std::string, std::uint32_t>> ownHandles_; ///< all of a kernel, by kernel
+  std::map<std::string, std::uint64_t> tables_;                            ///< offsets in bank 2
+  std::map<std::string, std::uint32_t> handlePlaces_;                      ///< in bank 0, of those that functions use
+  std::map<std::string, std::map<std::string, std::uint32_t>> ownHandles_; ///< all of a kernel
   std::vector<std::string> missing_;
 };
 

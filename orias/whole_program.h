@@ -8,19 +8,19 @@
 
 namespace orias {
 
-/// cubin::Function::minStackSize of a kernel whose stack has no limit: the loader asks the program then (observed in
-/// ptxas' cubins).
+/// cubin::Function::minStackSize of a kernel with an unbounded stack: the loader then uses the program's limit
+/// (observed in ptxas' cubins).
 inline constexpr std::uint32_t kUnknownStack = ~0u;
 
-/// Makes a whole program of a relocatable one: functions keep code of their own, as debuggers want it, and nothing is
-/// left to a linker. Constants and shared memory get their places, which go into the code; addresses of variables and
-/// functions stay for the loader. Kernels get the registers, barriers and stack of what they call.
-/// Shared memory lies as in ptxas' cubins for debugging (observed): first what functions and the module declare, in
-/// each kernel at the same place, then that of the kernel, then, in all kernels at one place, what is sized at launch.
+/// Links a relocatable module to a whole program whose functions are not inlined, as debuggers require. Assigns offsets
+/// to constants and shared memory and writes them into the code; the loader writes addresses of variables and
+/// functions. Kernels get the registers, barriers and stack of their callees. The layout of shared memory is that of
+/// ptxas' cubins for debugging (observed): variables of functions and the module, at the same offset in each kernel,
+/// then those of the kernel, then, at one offset in all kernels, dynamic memory.
 ///
-/// Functions that no kernel reaches, and shared memory that nobody uses, go; with `keepsAll` they stay, for debuggers.
+/// Removes functions that no kernel reaches, and unused shared memory, unless `keepsAll` is set (for debuggers).
 ///
-/// `cubin` has been laid out. Returns a message for each thing that it needs and does not have.
+/// `cubin` has been laid out. Returns a message for each undefined symbol.
 std::vector<std::string> makeWholeProgram(cubin::Module& cubin, bool keepsAll);
 
 } // namespace orias

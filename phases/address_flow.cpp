@@ -4,6 +4,7 @@
 #include "encoder/isa/mods.h"
 #include "encoder/isa/target.h"
 #include "ori/builder.h"
+#include "ori/call_abi.h"
 #include "ori/module.h"
 #include "phases/memory_access.h"
 
@@ -22,7 +23,6 @@ using W = AddressWord;
 
 namespace {
 
-constexpr std::uint32_t kStackPointer = 1;
 constexpr std::uint32_t kWordBytes = 4;
 /// Special registers, by their numbers in the ISA table.
 constexpr std::int32_t kSharedWindowHigh = 47, kCtaRank = 136;
@@ -94,7 +94,7 @@ std::uint32_t bytesOf(const Instr& instr) {
 }
 
 bool isStackPointer(const Operand& o) {
-  return o.isReg(File::R) && !o.isVirtual() && o.reg == kStackPointer;
+  return o.isReg(File::R) && !o.isVirtual() && o.reg == ori::kStackPointer;
 }
 
 /// What two words say about the pair that they form.
@@ -147,7 +147,7 @@ bool isFloatArithmetic(const isa::InstrDesc& row) {
 bool isFrameAccess(const Instr& instr) {
   if (instr.op == Op::LDL || instr.op == Op::STL) return true;
   if (instr.op != Op::LD && instr.op != Op::ST) return false;
-  const int predicate = isa::desc(instr.op).slotIndex("Pp"); // if false, the load returns zeros
+  const int predicate = isa::desc(instr.op).slotIndex(isa::SlotId::Pp); // if false, the load returns zeros
   if (predicate >= 0 && instr.op_(static_cast<unsigned>(predicate)).isVirtual()) return false;
   return isa::modAs<isa::MemOrder>(instr, isa::Mod::Order) == isa::MemOrder::Weak;
 }
@@ -550,8 +550,8 @@ void AddressFlow::visit(Instr& instr) {
   case Op::IMAD64:
   case Op::LEA: {
     // The operands: a product or a shifted value, and an addend.
-    const Operand a = slotOf(instr, "Ra").value(), b = slotOf(instr, "Rb").value();
-    const Operand addend = instr.op == Op::LEA ? b : slotOf(instr, "Rc").value();
+    const Operand a = slotOf(instr, isa::SlotId::Ra).value(), b = slotOf(instr, isa::SlotId::Rb).value();
+    const Operand addend = instr.op == Op::LEA ? b : slotOf(instr, isa::SlotId::Rc).value();
     // The optimizer extends addresses to 64 bits by a multiplication by 1.
     const W first = wordOf(a), second = wordOf(b);
     const bool isOnce = instr.op != Op::LEA && instr.op != Op::IMAD64 && second == number(1);
@@ -575,16 +575,16 @@ void AddressFlow::visit(Instr& instr) {
   }
   case Op::LOP3: {
     // Aligning an address keeps it in its window.
-    const auto lut = slotOf(instr, "lut").imm;
-    const W a = wordOf(slotOf(instr, "Ra").value()), b = wordOf(slotOf(instr, "Rb").value());
-    const W c = wordOf(slotOf(instr, "Rc").value());
+    const auto lut = slotOf(instr, isa::SlotId::lut).imm;
+    const W a = wordOf(slotOf(instr, isa::SlotId::Ra).value()), b = wordOf(slotOf(instr, isa::SlotId::Rb).value());
+    const W c = wordOf(slotOf(instr, isa::SlotId::Rc).value());
     const bool isAligned = b.bits == W::kNumber && b.isExact && c.isExact && !isChangedSource &&
                            ((lut == 0xc0 && static_cast<std::int32_t>(b.offset) < 0 && -b.offset <= kMaxAlignment) ||
                             (lut == 0xfc && b.offset >= 0 && b.offset < kMaxAlignment && c.offset == 0));
     if (!isAligned || !isAddress(a)) break;
     W aligned = a;
     aligned.isExact = false, aligned.offset = 0;
-    setWord(slotOf(instr, "Rd").value(), 0, aligned);
+    setWord(slotOf(instr, isa::SlotId::Rd).value(), 0, aligned);
     return;
   }
   case Op::S2R:
@@ -593,7 +593,7 @@ void AddressFlow::visit(Instr& instr) {
     break;
   case Op::ULEA: {
     const Instr* rank = instr.op_(2).isVirtual() ? function_.singleDef(instr.op_(2).reg) : nullptr;
-    const ori::Operand& shift = slotOf(instr, "shift");
+    const ori::Operand& shift = slotOf(instr, isa::SlotId::shift);
     if (!rank || rank->op != Op::S2UR || rank->op_(1).imm != kCtaRank || shift.imm != kRankShift) break;
     return setWord(instr.op_(0).value(), 0, of(W::kShared));
   }
@@ -606,7 +606,7 @@ void AddressFlow::visit(Instr& instr) {
   }
   case Op::LDC:
   case Op::ULDC: {
-    const Operand result = slotOf(instr, instr.op == Op::LDC ? "Rd" : "URd").value();
+    const Operand result = slotOf(instr, instr.op == Op::LDC ? isa::SlotId::Rd : isa::SlotId::URd).value();
     if (result.width != 2 || instr.op != Op::LDC) break;
     const ori::Operand &bank = instr.op_(1), &index = instr.op_(2), &at = instr.op_(3);
     if (!bank.isImm() || !at.isImm() || !(index.isNone() || index.isZeroReg())) break;
@@ -661,9 +661,9 @@ void AddressFlow::visitOther(Instr& instr) {
 
 AddressFlow::Target AddressFlow::targetOf(const Instr& instr) const {
   Target target;
-  const Operand base = slotOf(instr, "Ra").value();
-  const ori::Operand& at = slotOf(instr, "offset");
-  const int uniform = isa::desc(instr.op).slotIndex("URb");
+  const Operand base = slotOf(instr, isa::SlotId::Ra).value();
+  const ori::Operand& at = slotOf(instr, isa::SlotId::offset);
+  const int uniform = isa::desc(instr.op).slotIndex(isa::SlotId::URb);
   const bool isIndexed = uniform >= 0 && !instr.op_(static_cast<unsigned>(uniform)).isNone() &&
                          !instr.op_(static_cast<unsigned>(uniform)).isZeroReg();
   if (at.kind == Operand::Kind::Frame)
@@ -686,7 +686,7 @@ AddressFlow::Target AddressFlow::targetOf(const Instr& instr) const {
 }
 
 void AddressFlow::visitLoad(Instr& instr) {
-  const Operand result = slotOf(instr, "Rd").value();
+  const Operand result = slotOf(instr, isa::SlotId::Rd).value();
   const std::uint32_t bytes = bytesOf(instr);
   const auto setAll = [&](const W& value) {
     for (unsigned k = 0; k < result.width; ++k)
@@ -728,7 +728,7 @@ void AddressFlow::visitLoad(Instr& instr) {
 }
 
 void AddressFlow::visitStore(Instr& instr) {
-  const Operand data = slotOf(instr, "Rb").value();
+  const Operand data = slotOf(instr, isa::SlotId::Rb).value();
   const std::uint32_t bytes = bytesOf(instr);
   const Target target = targetOf(instr);
   if (!target.isReached) return;

@@ -11,11 +11,11 @@ namespace orias::phases {
 class Alignment {
  public:
   /// The limit: no access is wider than 16 bytes.
-  static constexpr unsigned kMost = 8;
+  static constexpr unsigned kMax = 8;
 
   explicit Alignment(const ori::Function& function);
 
-  /// The number of known zero bits at the bottom of component `index` of an operand, at most kMost.
+  /// The number of known zero bits at the bottom of component `index` of an operand, at most kMax.
   unsigned zeros(const isa::Operand& operand, unsigned index = 0) const;
 
  private:

@@ -2,7 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/semantics/semantics.h"
-#include "regalloc/call_abi.h"
+#include "ori/call_abi.h"
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ using ori::Instr;
 
 namespace {
 
-const isa::Operand kStackPointer = isa::Operand::physical(isa::File::R, regalloc::kStackPointer);
+const isa::Operand kStackPointer = isa::Operand::physical(isa::File::R, ori::kStackPointer);
 
 bool isComputedOfNumbers(const Instr& instr, const std::vector<bool>& isNumber) {
   const bool isPure = isa::desc(instr.op).has(isa::Flag::Copy) || isa::laneFunction(instr.op) != nullptr;

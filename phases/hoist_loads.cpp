@@ -2,13 +2,13 @@
 
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
+#include "ori/calls.h"
 #include "ori/cfg_edit.h"
 #include "phases/joins.h"
 #include "phases/loop_preheader.h"
 #include "phases/memory_access.h"
 #include "phases/occupancy.h"
 #include "phases/speculation.h"
-#include "regalloc/calls.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -157,7 +157,7 @@ class LoadHoister {
   static bool isBarrier(const Instr& instr) {
     const isa::InstrDesc& row = isa::desc(instr.op);
     return row.has(Flag::Fence) || row.has(Flag::Convergent) || row.has(Flag::Volatile) || ordersMemory(instr) ||
-           regalloc::isCall(instr) || (row.has(Flag::Terminator) && instr.op != isa::Op::BRA);
+           ori::isCall(instr) || (row.has(Flag::Terminator) && instr.op != isa::Op::BRA);
   }
 
   /// The load and the instructions in this block that compute its address, in order; false if one of them cannot move.

@@ -25,8 +25,8 @@ constexpr std::uint32_t kMaxWords = 8;
 /// The limit for variables with accesses in loops, by uniform indices.
 constexpr std::uint32_t kMaxInLoops = 5;
 
-Operand slotOf(const Instr& instr, isa::SlotKey name) {
-  return instr.op_(static_cast<unsigned>(isa::desc(instr.op).slotIndex(name))).value();
+Operand slotOf(const Instr& instr, isa::SlotId name) {
+  return instr.op_(isa::desc(instr.op).slot(name)).value();
 }
 
 /// The table of LOP3 for `a & b`.
@@ -66,7 +66,7 @@ bool IndexedLocals::passesOnly(std::uint32_t object, const Instr& instr, bool is
   }
   if (uses == 0) return true;
   // The address itself must not be stored.
-  if (isAccess) return uses == 1 && isAddress(instr.op_(static_cast<unsigned>(isa::desc(instr.op).slotIndex("Ra"))));
+  if (isAccess) return uses == 1 && isAddress(instr.op_(isa::desc(instr.op).slot(isa::SlotId::Ra)));
   if (makesLocal) return true;
   // An order of two addresses depends on where the variable begins: the program may compute an address before its
   // start.
@@ -114,10 +114,10 @@ const char* IndexedLocals::obstacle(std::uint32_t object, std::span<const FrameA
     known.insert(a.instr);
     if (a.bytes < kWordBytes || (a.isExact && a.offset % kWordBytes != 0)) return kIndexed;
     if (a.isExact) continue;
-    const ori::Operand& at = a.instr->op_(static_cast<unsigned>(isa::desc(a.instr->op).slotIndex("offset")));
+    const ori::Operand& at = a.instr->op_(isa::desc(a.instr->op).slot(isa::SlotId::offset));
     const bool isPlain = (a.instr->op == Op::LDL || a.instr->op == Op::STL) && (at.isImm() || at.isNone());
     if (!a.isSure || !isPlain || frame.align % a.bytes != 0 || frame.size % a.bytes != 0) return kIndexed;
-    const bool sharesIndex = isShared(slotOf(*a.instr, "Ra"));
+    const bool sharesIndex = isShared(slotOf(*a.instr, isa::SlotId::Ra));
     // In loops with divergent indices, the selects and the registers for the words cost more than local memory.
     if (a.instr->block->loopDepth > 0 && (words > kMaxInLoops || !sharesIndex)) return "it is indexed in a loop";
     // For uniform indices, uniform instructions do the comparisons.
@@ -169,8 +169,8 @@ void IndexedLocals::emit(const FrameAccess& access, std::span<const ori::VRegId>
   Instr* instr = access.instr;
   ori::Builder b = ori::Builder::before(function_, instr);
   b.setSource(instr->source);
-  Operand index = slotOf(*instr, "Ra");
-  if (const Operand offset = slotOf(*instr, "offset"); offset.isImm() && offset.imm != 0) {
+  Operand index = slotOf(*instr, isa::SlotId::Ra);
+  if (const Operand offset = slotOf(*instr, isa::SlotId::offset); offset.isImm() && offset.imm != 0) {
     const Operand sum = b.newR();
     b.emit(Op::IADD3, {sum, Operand::pt(), Operand::pt(), index, offset, Operand::rz()});
     index = sum;
@@ -180,10 +180,10 @@ void IndexedLocals::emit(const FrameAccess& access, std::span<const ori::VRegId>
     const std::vector<Operand> found = chosen(b, index, access, words);
     b.setGuard(instr->guard().value());
     for (unsigned k = 0; k < width; ++k)
-      b.copy(ori::component(slotOf(*instr, "Rd"), k), found[k]);
+      b.copy(ori::component(slotOf(*instr, isa::SlotId::Rd), k), found[k]);
     return;
   }
-  const Operand from = slotOf(*instr, "Rb");
+  const Operand from = slotOf(*instr, isa::SlotId::Rb);
   for (std::uint32_t place = 0; place < places(static_cast<std::uint32_t>(words.size()), access); ++place) {
     const Operand isHere = b.newP();
     b.setGuard(Operand::pt());

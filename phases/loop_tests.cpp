@@ -3,7 +3,7 @@
 #include "encoder/isa/mods.h"
 #include "ori/analysis/analyses.h"
 #include "ori/cfg_edit.h"
-#include "phases/round_test.h"
+#include "phases/counted_exit.h"
 
 #include <vector>
 

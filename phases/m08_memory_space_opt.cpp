@@ -37,7 +37,7 @@ bool isGenericAtomic(Op op) {
   return op == Op::ATOM || op == Op::ATOM_FLOAT || op == Op::ATOM_CAS;
 }
 
-bool isAbsent(const Instr& instr, std::string_view name) {
+bool isAbsent(const Instr& instr, isa::SlotId name) {
   const int slot = isa::desc(instr.op).slotIndex(name);
   return slot < 0 || instr.op_(static_cast<unsigned>(slot)).isNone() ||
          instr.op_(static_cast<unsigned>(slot)).isZeroReg();
@@ -104,14 +104,14 @@ class SpaceResolver {
     if (!branch || !branch->isGuarded() || block.fallthrough == ori::kNoId) return;
     const Operand guard = branch->guard().value();
     const Instr* question = guard.isVirtual() ? rw_.producer(guard, Op::QSPC) : nullptr;
-    if (!question || question->isGuarded() || slotOf(*question, "offset").imm != 0) return;
+    if (!question || question->isGuarded() || slotOf(*question, isa::SlotId::offset).imm != 0) return;
     const auto asked = static_cast<Asked>(isa::getMod(question->op, question->mods, Mod::Sub));
     if (asked != Asked::Local && asked != Asked::Shared) return;
     ori::BlockId to = block.fallthrough;
     for (const ori::Operand& o : branch->ops())
       if (o.isLabel() && !guard.inverted()) to = o.reg;
     if (to == cfg_.entry() || cfg_.predecessors(to).size() != 1) return;
-    const Operand address = slotOf(*question, "Ra").value();
+    const Operand address = slotOf(*question, isa::SlotId::Ra).value();
     if (!address.isVirtual() || !rw_.isSingle(address.reg)) return;
     answers_[{address.reg, address.sub}].push_back({to, asked == Asked::Local ? kInLocal : kInShared});
   }
@@ -146,7 +146,7 @@ class SpaceResolver {
   }
 
   SpaceSet spacesAt(const Instr& instr) const {
-    const Operand address = slotOf(instr, "Ra").value();
+    const Operand address = slotOf(instr, isa::SlotId::Ra).value();
     const SpaceSet spaces = flow_.spacesOf(address);
     return spaces & kElsewhere ? answeredSpace(address, instr.block->id) : spaces;
   }
@@ -226,13 +226,14 @@ class SpaceResolver {
       }
     }
     if (high && high.instr == &made && made.op == Op::IMAD_WIDE && low.index == 0) {
-      const Operand addend = slotOf(made, "Rc").value(), once = slotOf(made, "Rb").value();
-      if (isWindow(addend) && !addend.neg() && once.isImm() && once.imm == 1 && slotOf(made, "Ra").isReg())
-        result = slotOf(made, "Ra").value();
+      const Operand addend = slotOf(made, isa::SlotId::Rc).value(), once = slotOf(made, isa::SlotId::Rb).value();
+      if (isWindow(addend) && !addend.neg() && once.isImm() && once.imm == 1 && slotOf(made, isa::SlotId::Ra).isReg())
+        result = slotOf(made, isa::SlotId::Ra).value();
       else if (addend.isReg() && !addend.neg() && flow_.spacesOf(addend) == space) {
         const Operand base = addressIn(space, ori::component(addend, 0), ori::component(addend, 1), b);
         result = b.newR();
-        b.emit(Op::IMAD, std::array{result, slotOf(made, "Ra").value(), slotOf(made, "Rb").value(), base},
+        b.emit(Op::IMAD,
+               std::array{result, slotOf(made, isa::SlotId::Ra).value(), slotOf(made, isa::SlotId::Rb).value(), base},
                std::array{isa::ModValue{Mod::Type, isa::getMod(made.op, made.mods, Mod::Type)}});
       }
     }
@@ -261,7 +262,7 @@ class SpaceResolver {
   void visit(Instr& instr) {
     if (!cfg_.isReachable(instr.block->id)) return;
     if (instr.op == Op::IADD64) return leaveSpace(instr);
-    if (!slotOf(instr, "Ra").isVirtual()) return;
+    if (!slotOf(instr, isa::SlotId::Ra).isVirtual()) return;
     if (instr.op == Op::QSPC) return answer(instr);
     const SpaceSet space = spacesAt(instr);
     if (space != kInGlobal && space != kInShared && space != kInConst && space != kInLocal) return;
@@ -293,9 +294,9 @@ class SpaceResolver {
 
   void answer(Instr& instr) {
     const auto asked = static_cast<Asked>(isa::getMod(instr.op, instr.mods, Mod::Sub));
-    const Operand address = slotOf(instr, "Ra").value();
+    const Operand address = slotOf(instr, isa::SlotId::Ra).value();
     const SpaceSet spaces = flow_.spacesOf(address);
-    if ((spaces & kElsewhere) || flow_.mayBeNull(address) || !isAbsent(instr, "Rd")) return;
+    if ((spaces & kElsewhere) || flow_.mayBeNull(address) || !isAbsent(instr, isa::SlotId::Rd)) return;
     std::optional<bool> isIn;
     switch (asked) {
     // The constant window counts as global here.
@@ -351,13 +352,14 @@ class SpaceResolver {
 
   bool resolveAccess(Instr& instr, SpaceSet space) {
     const bool isLoad = instr.op == Op::LD;
-    const int predicate = isa::desc(instr.op).slotIndex("Pp");
+    const int predicate = isa::desc(instr.op).slotIndex(isa::SlotId::Pp);
     if (predicate >= 0 && instr.op_(static_cast<unsigned>(predicate)).isVirtual()) return false;
-    const Operand address = slotOf(instr, "Ra").value(), offset = slotOf(instr, "offset").value();
-    const Operand data = slotOf(instr, isLoad ? "Rd" : "Rb").value();
+    const Operand address = slotOf(instr, isa::SlotId::Ra).value(), offset = slotOf(instr, isa::SlotId::offset).value();
+    const Operand data = slotOf(instr, isLoad ? isa::SlotId::Rd : isa::SlotId::Rb).value();
     const bool isWeak = isa::modAs<isa::MemOrder>(instr, Mod::Order) == isa::MemOrder::Weak;
     if (space == kInGlobal) {
-      const Operand descriptor = slotOf(instr, "desc").value(), uniform = slotOf(instr, "URb").value();
+      const Operand descriptor = slotOf(instr, isa::SlotId::desc).value(),
+                    uniform = slotOf(instr, isa::SlotId::URb).value();
       ori::Builder b = builderAt(instr);
       if (isLoad)
         emit(b, instr, Op::LDG, {Operand::pt(), data, descriptor, address, uniform, offset});
@@ -365,7 +367,7 @@ class SpaceResolver {
         emit(b, instr, Op::STG, {descriptor, address, uniform, offset, data});
       return true;
     }
-    if (!isAbsent(instr, "URb") || !(offset.isImm() || offset.isNone())) return false;
+    if (!isAbsent(instr, isa::SlotId::URb) || !(offset.isImm() || offset.isNone())) return false;
     if (!isWeak && space != kInShared) return false;
     const auto size = isa::modAs<isa::MemSize>(instr, Mod::Size);
     constexpr std::int32_t kMaxConstOffset = 0x7fff;
@@ -386,9 +388,9 @@ class SpaceResolver {
   }
 
   bool resolveAtomic(Instr& instr, SpaceSet space) {
-    const Operand did = instr.op_(0).value(), result = slotOf(instr, "Rd").value();
-    const Operand address = slotOf(instr, "Ra").value(), offset = slotOf(instr, "offset").value();
-    const Operand value = slotOf(instr, "Rb").value();
+    const Operand did = instr.op_(0).value(), result = slotOf(instr, isa::SlotId::Rd).value();
+    const Operand address = slotOf(instr, isa::SlotId::Ra).value(), offset = slotOf(instr, isa::SlotId::offset).value();
+    const Operand value = slotOf(instr, isa::SlotId::Rb).value();
     const bool isCas = instr.op == Op::ATOM_CAS, isFloat = instr.op == Op::ATOM_FLOAT;
     const bool hasOtherWay = did.isVirtual();
     // One iteration of a loop whose memory space is known.
@@ -398,9 +400,11 @@ class SpaceResolver {
       ori::Builder b = builderAt(instr);
       const bool isExchange = !isFloat && !isCas && isa::modAs<isa::AtomOp>(instr, Mod::AtomOp) == isa::AtomOp::EXCH;
       if (isCas) {
-        emit(b, instr, Op::ATOMG_CAS, {Operand::pt(), result, address, offset, value, slotOf(instr, "Rc").value()});
+        emit(b, instr, Op::ATOMG_CAS,
+             {Operand::pt(), result, address, offset, value, slotOf(instr, isa::SlotId::Rc).value()});
       } else {
-        const Operand descriptor = slotOf(instr, "desc").value(), uniform = slotOf(instr, "URb").value();
+        const Operand descriptor = slotOf(instr, isa::SlotId::desc).value(),
+                      uniform = slotOf(instr, isa::SlotId::URb).value();
         if (isUnused(result) && !isExchange)
           emit(b, instr, isFloat ? Op::REDG_FLOAT : Op::REDG, {descriptor, address, uniform, offset, value});
         else
@@ -410,7 +414,7 @@ class SpaceResolver {
       setPredicate(instr, true);
       return true;
     }
-    if (!isAbsent(instr, "URb")) return false;
+    if (!isAbsent(instr, isa::SlotId::URb)) return false;
     const bool isExchange = !isFloat && !isCas && isa::modAs<isa::AtomOp>(instr, Mod::AtomOp) == isa::AtomOp::EXCH;
     const bool isWord = type == isa::AtomType::U32 || type == isa::AtomType::S32;
     const bool isLong = type == isa::AtomType::U64 || type == isa::AtomType::S64;
@@ -419,7 +423,7 @@ class SpaceResolver {
           addressIn(space, ori::component(address, 0), ori::component(address, 1), unguardedBuilderAt(instr));
       ori::Builder b = builderAt(instr);
       if (isCas)
-        b.emit(Op::ATOMS_CAS, std::array{result, base, offset, value, slotOf(instr, "Rc").value()},
+        b.emit(Op::ATOMS_CAS, std::array{result, base, offset, value, slotOf(instr, isa::SlotId::Rc).value()},
                std::array{isa::ModValue{Mod::AtomType, type}});
       else
         emit(b, instr, Op::ATOMS, {result, base, Operand(), offset, value});
@@ -458,7 +462,7 @@ class SpaceResolver {
   static bool isVector(const Instr& instr) {
     if (instr.op != Op::ATOM_FLOAT) return false;
     const auto type = isa::modAs<isa::AtomFloat>(instr, Mod::AtomFloat);
-    return slotOf(instr, "Rb").width > (type == isa::AtomFloat::F64 ? 2 : 1);
+    return slotOf(instr, isa::SlotId::Rb).width > (type == isa::AtomFloat::F64 ? 2 : 1);
   }
 
   struct Answer {

@@ -34,7 +34,7 @@ isa::Operand registerIn(const ori::Instr& instr, int slot) {
 
 /// Whether Mod::Size is the number of bytes that are moved: for rows that move matrices it counts something else.
 bool movesBytes(const isa::InstrDesc& row) {
-  for (const std::string_view name : {"Rd", "Rb"}) {
+  for (const isa::SlotId name : {isa::SlotId::Rd, isa::SlotId::Rb}) {
     const int slot = row.slotIndex(name);
     if (slot >= 0) return row.slots[static_cast<unsigned>(slot)].width == isa::WidthRule::Size;
   }
@@ -64,7 +64,8 @@ MemoryAccess accessOf(const ori::Instr& instr) {
       isTexture(row) || (!m.isStore && hasOrder && instr.mods[order] == static_cast<unsigned>(isa::MemOrder::Constant));
   m.isOrdered = row.has(Flag::Atomic) || (hasOrder && !m.isReadOnly) || (isPlainShared && !instr.mayContract);
 
-  const int a = row.slotIndex("Ra"), u = row.slotIndex("URb"), o = row.slotIndex("offset");
+  const int a = row.slotIndex(isa::SlotId::Ra), u = row.slotIndex(isa::SlotId::URb),
+            o = row.slotIndex(isa::SlotId::offset);
   const int size = row.modIndex(isa::Mod::Size);
   if (a < 0 || o < 0 || size < 0 || !movesBytes(row) || m.space == MemoryAccess::Space::NotLocal) return m;
   const bool isGeneric = m.space == MemoryAccess::Space::Generic;
@@ -80,8 +81,8 @@ MemoryAccess accessOf(const ori::Instr& instr) {
   return m;
 }
 
-const ori::Operand& slotOf(const ori::Instr& instr, std::string_view name) {
-  return instr.op_(static_cast<unsigned>(isa::desc(instr.op).slotIndex(name)));
+const ori::Operand& slotOf(const ori::Instr& instr, isa::SlotId name) {
+  return instr.op_(isa::desc(instr.op).slot(name));
 }
 
 bool mayCoincide(MemoryAccess::Space a, MemoryAccess::Space b) {

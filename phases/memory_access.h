@@ -1,5 +1,6 @@
 #pragma once
 
+#include "encoder/isa/slot_id.h"
 #include "ori/instr.h"
 
 #include <cstdint>
@@ -30,7 +31,7 @@ struct MemoryAccess {
 };
 
 /// The operand in the slot of that name ("Rd", "Ra"), which the instruction must have.
-const ori::Operand& slotOf(const ori::Instr& instr, std::string_view name);
+const ori::Operand& slotOf(const ori::Instr& instr, isa::SlotId name);
 
 /// For loads, stores and atomics. Shared memory has no modifier for ordered accesses: there, Instr::mayContract marks
 /// those that are weak in PTX.

@@ -41,7 +41,7 @@ class LoadNarrower {
   }
 
  private:
-  static unsigned resultSlot(const Instr& load) { return static_cast<unsigned>(isa::desc(load.op).slotIndex("Rd")); }
+  static unsigned resultSlot(const Instr& load) { return isa::desc(load.op).slot(isa::SlotId::Rd); }
 
   bool mayBeNarrower(const Instr& instr) const {
     if (instr.op != Op::LDG && instr.op != Op::LDS && instr.op != Op::LDL && instr.op != Op::LD) return false;
@@ -73,7 +73,7 @@ class LoadNarrower {
     const ori::Operand& result = load.op_(to);
     const std::optional<Part> part = partRead(result);
     if (!part) return false;
-    const int slot = isa::desc(load.op).slotIndex("offset");
+    const int slot = isa::desc(load.op).slotIndex(isa::SlotId::offset);
     if (slot < 0) return false;
     const auto at = static_cast<unsigned>(slot);
     if (!load.op_(at).isImm() && !load.op_(at).isNone()) return false;

@@ -1,7 +1,7 @@
 #include "phases/occupancy.h"
 
 #include "encoder/isa/target.h"
-#include "regalloc/calls.h"
+#include "ori/calls.h"
 #include "regalloc/function_abi.h"
 
 #include <algorithm>
@@ -19,13 +19,7 @@ constexpr unsigned kUnit = 8;
 constexpr unsigned kWarpThreads = 32;
 
 bool needsStackPointer(const ori::Function& function) {
-  return !function.frame.empty() || function.growsStack || regalloc::hasCalls(function) ||
-         regalloc::isCallable(function);
-}
-
-unsigned threadsOf(const ori::LaunchBounds& bounds) {
-  const auto& size = bounds.reqntid[0] != 0 ? bounds.reqntid : bounds.maxntid;
-  return size[0] * std::max(1U, size[1]) * std::max(1U, size[2]);
+  return !function.frame.empty() || function.growsStack || ori::hasCalls(function) || regalloc::isCallable(function);
 }
 
 } // namespace
@@ -34,7 +28,7 @@ OccupancyClasses::OccupancyClasses(const isa::Target& target, const ori::LaunchB
                                    std::uint32_t sharedBytes, unsigned maxRegisters, unsigned taken)
     : target_(target), reserved_(target.reservedRegisters() + taken), sharedBytes_(sharedBytes),
       ceiling_(std::max(maxRegisters, reserved_) - reserved_) {
-  const unsigned threads = threadsOf(bounds);
+  const unsigned threads = bounds.threads();
   if (threads != 0)
     blockSizes_ = {threads};
   else

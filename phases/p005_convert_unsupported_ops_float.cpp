@@ -115,11 +115,11 @@ Operand quotient32(const FloatMacro& m, Operand a, Operand b) {
   Operand crude = e.fmul(sa.mantissa, y);
   Operand q = e.fma(e.fma(sb.mantissa.negated(), crude, sa.mantissa), y, crude);
 
-  constexpr std::uint32_t kMost = 200;
+  constexpr std::uint32_t kMax = 200;
   Operand difference = e.add(sa.exponent, sb.exponent.negated());
-  Operand most = e.constant(kMost), least = e.constant(-kMost);
-  Operand k = e.select(e.compare(isa::ICmp::LT, difference, Expansion::imm(kMost), true), difference, most);
-  k = e.select(e.compare(isa::ICmp::GT, k, Expansion::imm(-kMost), true), k, least);
+  Operand most = e.constant(kMax), least = e.constant(-kMax);
+  Operand k = e.select(e.compare(isa::ICmp::LT, difference, Expansion::imm(kMax), true), difference, most);
+  k = e.select(e.compare(isa::ICmp::GT, k, Expansion::imm(-kMax), true), k, least);
   Operand k1 = e.shiftRight(k, 1, true), k2 = e.add(k, k1.negated());
   auto powerOfTwo = [&](Operand exponent) { return e.multiplyAdd(exponent, Expansion::imm(0x00800000), one); };
   auto inverse = [&](Operand power) { return e.add(power.negated(), Expansion::imm(0x7f000000)); };

@@ -4,12 +4,13 @@
 #include "ori/cfg_edit.h"
 #include "phases/constant_registers.h"
 #include "phases/copy_block.h"
+#include "phases/counted_exit.h"
 #include "phases/local_scan.h"
 #include "phases/loop_arms.h"
-#include "phases/narrow_counters.h"
+#include "phases/loop_trips.h"
+#include "phases/narrow_induction_variables.h"
 #include "phases/occupancy.h"
 #include "phases/phases.h"
-#include "phases/round_test.h"
 #include "phases/speculation.h"
 #include "phases/unroll_estimate.h"
 
@@ -34,31 +35,11 @@ namespace {
 
 /// The most levels of nested loops that are unrolled, from the inside out.
 constexpr unsigned kMaxLevels = 4;
-/// Blocks before a loop that are searched for the counter's first value.
-constexpr unsigned kMaxBlocksBefore = 16;
 /// Instructions that all unrolling together may add to a function, in addition to as many as it has.
 constexpr std::size_t kMaxGrowth = 4096;
 
-bool holds(isa::ICmp comparison, bool isSigned, std::uint32_t a, std::uint32_t b) {
-  const auto order = [&](auto x, auto y) {
-    switch (comparison) {
-    case isa::ICmp::LT: return x < y;
-    case isa::ICmp::EQ: return x == y;
-    case isa::ICmp::LE: return x <= y;
-    case isa::ICmp::GT: return x > y;
-    case isa::ICmp::NE: return x != y;
-    case isa::ICmp::GE: return x >= y;
-    case isa::ICmp::T: return true;
-    default: return false;
-    }
-  };
-  return isSigned ? order(static_cast<std::int32_t>(a), static_cast<std::int32_t>(b)) : order(a, b);
-}
-
 /// Unroll factor where the trip count is known only at run time.
 constexpr unsigned kIterationsAtOnce = 4;
-/// Multiples of a larger step could exceed the counter's range.
-constexpr std::int32_t kLargestStep = 1 << 16;
 /// The largest factor of partial unrolling, where it divides the trip count.
 constexpr unsigned kMaxDividing = 8;
 /// The most instructions, over all copies, whose cycles are estimated.
@@ -72,7 +53,7 @@ struct Plan {
   BlockId stay = ori::kNoId, leave = ori::kNoId;
   unsigned trips = 0;
   unsigned copies = 0;           ///< of the loop's blocks, the first included
-  RoundTest counted;             ///< without `trips`: the test that counts the iterations
+  CountedExit counted;           ///< without `trips`: the test that counts the iterations
   bool doesTwoOfRest = false;    ///< two of the remaining iterations are unrolled, too
   bool beginsWithNumber = false; ///< the first value of the counter of `counted` is a known number
 };
@@ -83,7 +64,7 @@ class Level {
   Level(ori::Function& function, PhaseContext& context, std::size_t& growthLeft, std::vector<bool>& isRest)
       : function_(function), context_(context), growthLeft_(growthLeft), isRest_(isRest),
         cfg_(function.analyses().cfg()), dominators_(function.analyses().dominators()),
-        loops_(function.analyses().loops()), classes_(function, context), definitions_(function.vregCount()) {
+        loops_(function.analyses().loops()), classes_(function, context), trips_(function) {
     isRest_.resize(function.blockIdCount());
   }
 
@@ -308,7 +289,10 @@ class Level {
       if (!dominators_.dominates(from, loop.latches[0])) continue;
       plan.test = function_.block(from);
       plan.leave = to;
-      plan.trips = tripsOf(loop, plan, most);
+      const std::optional<CountedExit> test = trips_.testOf(id, *plan.test, to);
+      if (!test) continue;
+      plan.stay = test->stay;
+      plan.trips = trips_.trips(id, *test, most);
       if (plan.trips != 0) break;
     }
     return plan;
@@ -336,7 +320,7 @@ class Level {
     if (accesses.size() < fewest) return 0;
     const std::vector<bool> isNumber = numbers(id);
     return static_cast<std::size_t>(std::ranges::count_if(accesses, [&](const Instr* access) {
-      const ori::Operand& address = access->op_(static_cast<unsigned>(isa::desc(access->op).slotIndex("Ra")));
+      const ori::Operand& address = access->op_(isa::desc(access->op).slot(isa::SlotId::Ra));
       return address.isZeroReg() || (address.isVirtual() && isNumber[address.reg]);
     }));
   }
@@ -365,32 +349,16 @@ class Level {
       return "not unrolled: the loop has a warp-level synchronization";
     for (const auto& [from, to] : loops_.exits(plan.loop)) {
       if (from != loop.latches[0]) continue;
+      const std::optional<CountedExit> test = trips_.testOf(plan.loop, *function_.block(from), to);
+      if (!test || test->stay != loop.header || !trips_.isCounted(plan.loop, *test)) continue;
       plan.test = function_.block(from);
       plan.leave = to;
-      if (isCounted(loop, plan)) return nullptr;
+      plan.stay = test->stay;
+      plan.counted = *test;
+      plan.beginsWithNumber = trips_.beginsWithConstant(plan.loop, *test);
+      return nullptr;
     }
     return "not unrolled: the trip count is unknown or too large";
-  }
-
-  /// The definitions of a register within one loop. Searching all uses of the register for each loop would take time
-  /// proportional to the function's length.
-  struct Definitions {
-    unsigned look = 0; ///< number of the lookup that found them
-    const Instr* last = nullptr;
-    bool isOnlyOne = false;
-  };
-
-  /// The definitions in a loop; null when there are none.
-  const Definitions* definitionsIn(LoopId loop, ori::VRegId reg) {
-    if (loop != notedLoop_) {
-      ++look_;
-      for (BlockId b : loops_.blocks(loop))
-        for (const Instr& instr : *function_.block(b))
-          for (const ori::Operand& o : instr.ops())
-            if (o.isDef && o.isVirtual()) definitions_[o.reg] = {look_, &instr, definitions_[o.reg].look != look_};
-    }
-    notedLoop_ = loop;
-    return definitions_[reg].look == look_ ? &definitions_[reg] : nullptr;
   }
 
   /// Whether a loaded value decides that lanes leave the loop before its latch. The load of the next iteration waits
@@ -405,7 +373,7 @@ class Level {
     for (std::size_t i = 0; i < work.size(); ++i) {
       if (isa::desc(work[i]->op).has(isa::Flag::Load)) return true;
       for (const ori::Operand& o : work[i]->refs()) {
-        const Definitions* found = !o.isDef && o.isVirtual() ? definitionsIn(loop, o.reg) : nullptr;
+        const LoopTrips::Definitions* found = !o.isDef && o.isVirtual() ? trips_.definitionsIn(loop, o.reg) : nullptr;
         if (found) take(found->last);
       }
     }
@@ -423,191 +391,6 @@ class Level {
       found = p;
     }
     return found;
-  }
-
-  /// The register with the counter of the next iteration at the end of the test's block: the compared register, or the
-  /// one that it is copied to after the step, if the step adds to that one. Iterators that advance before the body of
-  /// the loop look so.
-  ori::VRegId keptCounter(const Plan& plan, const RoundTest& test) {
-    bool isAfterStep = test.step->block != plan.test, comparesNext = false;
-    ori::VRegId kept = ori::kNoId;
-    for (const Instr& instr : *plan.test) {
-      isAfterStep |= &instr == test.step;
-      comparesNext |= isAfterStep && &instr == test.compare;
-      if (!isAfterStep || instr.op != Op::COPY || instr.isGuarded() || !isPlainUse(instr.op_(1), test.counter))
-        continue;
-      const ori::Operand& to = instr.op_(0);
-      if (to.isVirtual() && to.file == File::R && isWhole(to) && isWhole(instr.op_(1)) && uses(*test.step, to.reg))
-        kept = to.reg;
-    }
-    const Definitions* found = comparesNext && kept != ori::kNoId ? definitionsIn(plan.loop, kept) : nullptr;
-    return found && found->isOnlyOne ? kept : test.counter;
-  }
-
-  static bool uses(const Instr& instr, ori::VRegId reg) {
-    return std::ranges::any_of(instr.ops(),
-                               [&](const ori::Operand& o) { return !o.isDef && o.isVirtual() && o.reg == reg; });
-  }
-
-  bool isWhole(const ori::Operand& o) const { return o.width == function_.vreg(o.reg).width; }
-
-  /// The comparison of a counter that a block ends with, if there is one.
-  std::optional<RoundTest> testOf(const ori::Loop& loop, Plan& plan) {
-    RoundTest test;
-    test.branch = ori::plainBranch(*plan.test);
-    if (!test.branch || !test.branch->guard().isReg(File::P) || !test.branch->guard().isVirtual()) return std::nullopt;
-    BlockId taken = ori::kNoId;
-    for (const ori::Operand& o : test.branch->ops())
-      if (o.isLabel()) taken = o.reg;
-    test.leavesWhenTaken = taken == plan.leave;
-    plan.stay = test.leavesWhenTaken ? plan.test->fallthrough : taken;
-    if (plan.stay == plan.leave || (!test.leavesWhenTaken && plan.test->fallthrough != plan.leave)) return std::nullopt;
-    if (!findComparison(function_, test)) return std::nullopt;
-
-    const Definitions* steps = definitionsIn(plan.loop, test.counter);
-    if (!steps || !steps->isOnlyOne) return std::nullopt;
-    test.step = steps->last;
-    test.counter = keptCounter(plan, test);
-    const auto by =
-        test.isWide() ? wideStepOf(function_, *test.step, test.counter) : stepOf(plan.loop, *test.step, test.counter);
-    if (!by || !dominators_.dominates(test.step->block->id, loop.latches[0])) return std::nullopt;
-    test.by = *by;
-    test.stepsFirst = dominators_.dominates(test.step->block->id, plan.test->id);
-    if (test.step->block == plan.test) {
-      const Instr* at = test.step;
-      while (at && at != test.compare)
-        at = at->next;
-      test.stepsFirst = at != nullptr;
-    }
-    return test;
-  }
-
-  /// How often a lane passes the test until it leaves there; 0 when unknown, or more than `most`.
-  unsigned tripsOf(const ori::Loop& loop, Plan& plan, unsigned most) {
-    const std::optional<RoundTest> test = testOf(loop, plan);
-    const auto limit = test && !test->isWide() && test->by.times == 0 ? constantOf(test->limit()) : std::nullopt;
-    const auto first = limit ? valueBefore(loop, test->counter) : std::nullopt;
-    if (!first) return 0;
-    std::uint32_t value = *first;
-    for (unsigned trip = 1; trip <= most; ++trip, value += test->by.number) {
-      const bool isTrue =
-          holds(test->comparison(), test->isSigned(), test->stepsFirst ? value + test->by.number : value, *limit);
-      const bool isTaken = isTrue != test->branch->guard().inverted();
-      if (isTaken == test->leavesWhenTaken) return trip;
-    }
-    return 0;
-  }
-
-  /// Whether the counter and its limit tell at run time that the next iterations all run: the test is at the end of the
-  /// iteration, and the counter moves monotonically to a loop-invariant limit.
-  bool isCounted(const ori::Loop& loop, Plan& plan) {
-    if (plan.test->id != loop.latches[0]) return false;
-    const std::optional<RoundTest> test = testOf(loop, plan);
-    if (!test || plan.stay != loop.header || !test->stepsFirst) return false;
-    if (!isLimit(plan.loop, test->limit(), test->isWide()) ||
-        (test->isWide() && !isLimit(plan.loop, test->low->op_(3), true)))
-      return false;
-    plan.counted = *test;
-    plan.beginsWithNumber = !test->isWide() && test->by.times == 0 && valueBefore(loop, test->counter).has_value();
-    const isa::ICmp stay = test->stayComparison();
-    const auto by = static_cast<std::int32_t>(test->by.number);
-    if (test->by.times != 0) return by == 0 && (stay == isa::ICmp::LT || stay == isa::ICmp::LE);
-    if (by == 0 || by > kLargestStep || by < -kLargestStep) return false;
-    switch (stay) {
-    case isa::ICmp::LT:
-    case isa::ICmp::LE: return by > 0;
-    case isa::ICmp::GT:
-    case isa::ICmp::GE: return by < 0;
-    case isa::ICmp::NE:
-      return true; // the remaining count is large if the limit is farther away than the unrolled iterations advance
-    default: return false;
-    }
-  }
-
-  /// Whether a word of a limit is loop-invariant.
-  bool isLimit(LoopId loop, const ori::Operand& word, bool isPart) {
-    if (word.isZeroReg() ? !word.neg() : word.isImm() && !word.neg()) return true;
-    return word.isVirtual() && isPlainUse(word, word.reg) && (isPart || function_.vreg(word.reg).width == 1) &&
-           !definitionsIn(loop, word.reg);
-  }
-
-  /// The amount that a sum adds to the counter that it updates, alone or together with other sums of its block.
-  std::optional<Amount> stepOf(LoopId loop, const Instr& instr, ori::VRegId counter) {
-    constexpr unsigned kMaxSums = 8;
-    Amount amount;
-    unsigned ownUses = 0, sums = 0;
-    std::vector<const Instr*> left{&instr};
-    while (!left.empty()) {
-      const Instr& sum = *left.back();
-      left.pop_back();
-      if (sum.op != Op::IADD3 || sum.isGuarded() || ++sums > kMaxSums) return std::nullopt;
-      for (const ori::Operand& o : sum.ops()) {
-        if (o.isNone() || o.isReg(File::P)) {
-          if (!o.isNone() && !o.isZeroReg()) return std::nullopt;
-          continue;
-        }
-        if (o.isDef) continue;
-        if (const auto constant = constantOf(o)) {
-          amount.number += *constant;
-          continue;
-        }
-        if (!o.isReg(File::R) || !isPlainUse(o, o.reg) || function_.vreg(o.reg).width != 1) return std::nullopt;
-        const Definitions* inLoop = definitionsIn(loop, o.reg);
-        if (o.reg == counter) {
-          ++ownUses;
-        } else if (!inLoop) {
-          if (amount.times != 0 && amount.reg != o.reg) return std::nullopt;
-          amount.reg = o.reg;
-          ++amount.times;
-        } else if (inLoop->isOnlyOne && isBefore(*inLoop->last, sum)) {
-          left.push_back(inLoop->last);
-        } else {
-          return std::nullopt;
-        }
-      }
-    }
-    if (ownUses != 1) return std::nullopt;
-    return amount;
-  }
-
-  /// The value of a register where the loop is entered, if a constant is assigned shortly before.
-  std::optional<std::uint32_t> valueBefore(const ori::Loop& loop, ori::VRegId reg) const {
-    BlockId at = loop.header;
-    std::uint32_t added = 0;
-    for (unsigned i = 0; i < kMaxBlocksBefore; ++i) {
-      // Its only definition may be before the loops around this one.
-      for (;;) {
-        const Instr* only = function_.singleDef(reg);
-        if (!only || !dominators_.strictlyDominates(only->block->id, loop.header)) break;
-        const auto value = copiedAmount(function_, *only);
-        if (!value || (value->times != 0 && !function_.singleDef(value->reg))) break;
-        added += value->number;
-        if (value->times == 0) return added;
-        reg = value->reg;
-      }
-      BlockId before = ori::kNoId;
-      for (BlockId p : cfg_.predecessors(at)) {
-        if (!cfg_.isReachable(p) || (at == loop.header && p == loop.latches[0])) continue;
-        if (before != ori::kNoId) return std::nullopt;
-        before = p;
-      }
-      if (before == ori::kNoId) return std::nullopt;
-      for (const Instr* instr = function_.block(before)->last; instr; instr = instr->prev) {
-        const bool isWritten = std::any_of(instr->ops().begin(), instr->ops().end(), [&](const ori::Operand& o) {
-          return o.isDef && o.isReg(File::R) && o.isVirtual() && o.reg == reg;
-        });
-        if (!isWritten) continue;
-        // The source of a copy may be a number, too. Loops that begin with their test have advanced the counter
-        // already.
-        const auto value = copiedAmount(function_, *instr);
-        if (!value) return std::nullopt;
-        added += value->number;
-        if (value->times == 0) return added;
-        reg = value->reg;
-      }
-      at = before;
-    }
-    return std::nullopt;
   }
 
   void apply(const Plan& plan) {
@@ -662,7 +445,7 @@ class Level {
   /// original loop follows and runs the remaining ones.
   void applyCounted(const Plan& plan) {
     const ori::Loop& loop = loops_.loop(plan.loop);
-    const RoundTest& test = plan.counted;
+    const CountedExit& test = plan.counted;
     Block* header = function_.block(loop.header);
     context_.remarks.did(header->last, fmt::format("unrolled {} times with a remainder loop", plan.copies),
                          plan.copies);
@@ -757,7 +540,7 @@ class Level {
   /// Appends to `rest`, after which one iteration always runs. Where the following one also runs, both run without a
   /// test between them. Returns the new blocks, the last of which leads to the loop.
   std::vector<Block*> twoIterations(const Plan& plan, Block* rest) {
-    const RoundTest& test = plan.counted;
+    const CountedExit& test = plan.counted;
     const Block& body = *function_.block(loops_.loop(plan.loop).header);
     Block *first = newCopyOf(body), *second = newCopyOf(body), *one = function_.newBlock(body.name);
     copyBlock(function_, body, first, [](BlockId id) { return id; });
@@ -809,9 +592,7 @@ class Level {
   mutable std::vector<std::size_t> directlyIn_;             ///< by loop; empty: not counted yet
   mutable const ori::RegisterPressure* pressure_ = nullptr; ///< while plans are made; the code has not changed then
   const OccupancyClasses classes_;
-  std::vector<Definitions> definitions_; ///< by register
-  LoopId notedLoop_ = ori::kNoId;        ///< the loop of the last lookup
-  unsigned look_ = 0;
+  LoopTrips trips_;
   std::vector<std::vector<Block*>> after_, before_; ///< by block: copies placed after it, or before it
 };
 
@@ -825,7 +606,7 @@ class Level {
 /// "nounroll"`; all of them are deleted here.
 bool oriLoopUnrolling(ori::Function& function, PhaseContext& context) {
   if (function.analyses().loops().all().empty() && !function.everHad(Op::NOP)) return false;
-  bool changed = narrowCounters(function, context.remarks);
+  bool changed = narrowInductionVariables(function, context.remarks);
   if (context.knobs.get(Knob::PredicationMaxSlots) != 0) changed |= predicateLoopArms(function, context);
   std::size_t growthLeft = kMaxGrowth;
   for (const Block* block : function.layout())

@@ -1,11 +1,11 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
+#include "ori/calls.h"
 #include "phases/block_uniformity.h"
 #include "phases/masked_votes.h"
 #include "phases/optimize/rewriter.h"
 #include "phases/phases.h"
 #include "phases/removable.h"
-#include "regalloc/calls.h"
 
 #include <algorithm>
 #include <optional>
@@ -195,7 +195,7 @@ class Removal {
     const BlockUniformity uniformity(cfg_);
     for (const BlockId id : cfg_.reversePostOrder())
       for (const Instr& instr : *function_.block(id)) {
-        if (regalloc::isCall(instr)) return "barrier not removed: a callee may have a barrier";
+        if (ori::isCall(instr)) return "barrier not removed: a callee may have a barrier";
         if (!isBlockBarrier(instr)) continue;
         if (!isFullBarrier(instr)) return "barrier not removed: only some of the threads reach it";
         if (!uniformity.isCommon(id)) return "barrier not removed: threads may reach barriers on different paths";

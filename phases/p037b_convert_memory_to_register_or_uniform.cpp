@@ -306,7 +306,7 @@ class Promoter {
 
   void load(const Variable& variable, const Access& a) {
     ori::Builder b = builderAt(a);
-    const Operand to = a.instr->op_(static_cast<unsigned>(isa::desc(a.instr->op).slotIndex("Rd"))).value();
+    const Operand to = a.instr->op_(isa::desc(a.instr->op).slot(isa::SlotId::Rd)).value();
     const Word& first = variable.words.at(a.firstWord());
     if (first.isPart) {
       const auto size = isa::modAs<isa::MemSize>(*a.instr, isa::Mod::Size);
@@ -322,7 +322,7 @@ class Promoter {
 
   void store(const Variable& variable, const Access& a) {
     ori::Builder b = builderAt(a);
-    const Operand from = a.instr->op_(static_cast<unsigned>(isa::desc(a.instr->op).slotIndex("Rb"))).value();
+    const Operand from = a.instr->op_(isa::desc(a.instr->op).slot(isa::SlotId::Rb)).value();
     const unsigned words = std::max(1u, a.bytes / kWordBytes);
     for (unsigned i = 0; i < words; ++i)
       b.copy(function_.use(variable.words.at(a.firstWord() + i).reg), ori::component(from, i));

@@ -1,6 +1,7 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
 #include "ori/builder.h"
+#include "ori/call_abi.h"
 #include "phases/alignment.h"
 #include "phases/memory_access.h"
 #include "phases/occupancy.h"
@@ -59,11 +60,11 @@ bool isCandidate(const ori::Function& function, const Instr& instr, const Memory
   for (const ori::Operand& o : instr.ops()) {
     if (!o.isReg() || o.isZeroReg()) continue;
     // Registers with several definitions may change between two accesses.
-    const bool isStackPointer = o.isReg(File::R) && o.reg == 1;
+    const bool isStackPointer = o.isReg(File::R) && o.reg == ori::kStackPointer;
     if (o.isVirtual() ? function.vreg(o.reg).multiDef : !isStackPointer) return false;
     if (o.file == File::P) return false;
   }
-  const int value = row.slotIndex(access.isStore ? "Rb" : "Rd");
+  const int value = row.slotIndex(access.isStore ? isa::SlotId::Rb : isa::SlotId::Rd);
   return value >= 0 && instr.op_(static_cast<unsigned>(value)).isReg() &&
          !(access.isStore ? false : instr.op_(static_cast<unsigned>(value)).isZeroReg());
 }
@@ -180,7 +181,8 @@ class Vectorizer {
   static bool isAlike(const Instr& a, const Instr& b) {
     if (a.op != b.op || a.mods != b.mods || a.operandCount != b.operandCount) return false;
     const isa::InstrDesc& row = isa::desc(a.op);
-    const int value = row.slotIndex(row.has(Flag::Store) ? "Rb" : "Rd"), offset = row.slotIndex("offset");
+    const int value = row.slotIndex(row.has(Flag::Store) ? isa::SlotId::Rb : isa::SlotId::Rd),
+              offset = row.slotIndex(isa::SlotId::offset);
     for (int i = 0; i < a.operandCount; ++i)
       if (i != value && i != offset &&
           a.op_(static_cast<unsigned>(i)).value() != b.op_(static_cast<unsigned>(i)).value())
@@ -236,7 +238,7 @@ class Vectorizer {
       if (members[i].access.offset != first.offset + static_cast<std::int64_t>(i) * first.bytes) return false;
     if (isShownAligned(first, wanted)) return true;
     if (first.offset % wanted != 0) return false;
-    unsigned known = Alignment::kMost;
+    unsigned known = Alignment::kMax;
     for (const Operand& base : {first.base, first.uniformBase})
       known = std::min(known, facts().alignment.zeros(base));
     if ((1u << known) % wanted == 0) return true;
@@ -263,8 +265,8 @@ class Vectorizer {
       const bool isOurs = std::any_of(run.begin(), run.end(), [&](const Member& r) { return r.instr == m.instr; });
       if (isOurs && (!place || isStore)) place = m.instr;
     }
-    const auto value = static_cast<unsigned>(row.slotIndex(isStore ? "Rb" : "Rd"));
-    const auto offset = static_cast<unsigned>(row.slotIndex("offset"));
+    const auto value = row.slot(isStore ? isa::SlotId::Rb : isa::SlotId::Rd);
+    const auto offset = row.slot(isa::SlotId::offset);
     const Operand tuple = function_.use(newTuple(words));
 
     ori::Builder b = ori::Builder::before(function_, place);

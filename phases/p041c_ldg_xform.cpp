@@ -82,7 +82,7 @@ class ReadOnlyLoads {
         if (instr.op == Op::LDG && !access.isOrdered && !access.isReadOnly) loads_.push_back(&instr);
         if (!access.isStore || isShared || access.space == MemoryAccess::Space::Local) continue;
         if (access.space == MemoryAccess::Space::Generic || access.space == MemoryAccess::Space::NotLocal ||
-            isa::desc(instr.op).slotIndex("Ra") < 0)
+            isa::desc(instr.op).slotIndex(isa::SlotId::Ra) < 0)
           why = "the target of a store is unknown";
         stores_.push_back(&instr);
       }
@@ -101,8 +101,8 @@ class ReadOnlyLoads {
   }
 
   Roots rootsOf(const Instr& access) {
-    const Operand base = access.op_(static_cast<unsigned>(isa::desc(access.op).slotIndex("Ra"))).value();
-    const int uniform = isa::desc(access.op).slotIndex("URb");
+    const Operand base = access.op_(isa::desc(access.op).slot(isa::SlotId::Ra)).value();
+    const int uniform = isa::desc(access.op).slotIndex(isa::SlotId::URb);
     if (uniform >= 0 && access.op_(static_cast<unsigned>(uniform)).isVirtual()) return {kUnknownRoot};
     Roots roots;
     unsigned steps = 0;
@@ -140,8 +140,7 @@ class ReadOnlyLoads {
       roots.insert(right.begin(), right.end());
       return;
     }
-    case Op::IMAD_WIDE:
-      return collect(made.op_(static_cast<unsigned>(isa::desc(made.op).slotIndex("Rc"))).value(), roots, steps);
+    case Op::IMAD_WIDE: return collect(made.op_(isa::desc(made.op).slot(isa::SlotId::Rc)).value(), roots, steps);
     case Op::IMUL64: return;
     case Op::LDC:
       if (made.op_(1).isImm() && made.op_(3).isImm() && (made.op_(2).isNone() || made.op_(2).isZeroReg()))

@@ -3,8 +3,8 @@
 #include "encoder/isa/target.h"
 #include "ori/analysis/analyses.h"
 #include "ori/builder.h"
+#include "ori/calls.h"
 #include "phases/phases.h"
-#include "regalloc/calls.h"
 
 #include <algorithm>
 #include <limits>
@@ -85,7 +85,7 @@ class Combiner {
         return nullptr;
     std::array<Operand, isa::kMaxOperands> operands;
     for (unsigned slot = 0; slot < to.slotCount; ++slot)
-      operands[slot] = atomic.op_(static_cast<unsigned>(from.slotIndex(to.slots[slot].name))).value();
+      operands[slot] = atomic.op_(from.slot(to.slotIds[slot])).value();
     ori::Builder b = ori::Builder::before(function_, &atomic);
     ori::Instr* made = b.emit(op, std::span<const Operand>(operands.data(), to.slotCount));
     for (const isa::ModDesc& mod : from.modList())
@@ -98,7 +98,8 @@ class Combiner {
 
   bool combine(ori::Instr& atomic) {
     const isa::InstrDesc& row = isa::desc(atomic.op);
-    const int data = row.slotIndex("Rb"), result = row.slotIndex("Rd"), address = row.slotIndex("Ra");
+    const int data = row.slotIndex(isa::SlotId::Rb), result = row.slotIndex(isa::SlotId::Rd),
+              address = row.slotIndex(isa::SlotId::Ra);
     if (atomic.op == Op::REDAS) return refuse(atomic, "an mbarrier counts the bytes of each lane");
     if (atomic.op == Op::REDG_FLOAT || atomic.op == Op::ATOMG_FLOAT) return combineFloats(atomic);
     if (row.modIndex(isa::Mod::AtomOp) < 0 || row.modIndex(isa::Mod::AtomType) < 0 || data < 0)
@@ -141,7 +142,7 @@ class Combiner {
   /// Combines additions of f32. The sum is rounded in another order than the hardware's, which the program must allow.
   bool combineFloats(ori::Instr& atomic) {
     const isa::InstrDesc& row = isa::desc(atomic.op);
-    const auto data = static_cast<unsigned>(row.slotIndex("Rb")), address = static_cast<unsigned>(row.slotIndex("Ra"));
+    const auto data = row.slot(isa::SlotId::Rb), address = row.slot(isa::SlotId::Ra);
     if (context_.knobs.get(Knob::OptimizeUniformAtomicMode) < kWithFloats)
       return refuse(atomic, "not an integer operation; --optimize-float-atomics allows f32 additions");
     if (isa::modAs<isa::AtomFloat>(atomic, isa::Mod::AtomFloat) != isa::AtomFloat::F32Ftz ||
@@ -215,7 +216,7 @@ class Combiner {
   /// instruction.
   static bool mayMeetOthers(const ori::Instr& instr) {
     const isa::InstrDesc& row = isa::desc(instr.op);
-    return regalloc::isCall(instr) || (row.has(isa::Flag::Convergent) && row.has(isa::Flag::Fence));
+    return ori::isCall(instr) || (row.has(isa::Flag::Convergent) && row.has(isa::Flag::Fence));
   }
 
   static bool mayMeetOthers(const ori::Block& block) {

@@ -1,6 +1,6 @@
 #include "ori/analysis/analyses.h"
 #include "phases/optimize/congruence.h"
-#include "phases/optimize/counters.h"
+#include "phases/optimize/merge_induction_variables.h"
 #include "phases/optimize/phis.h"
 #include "phases/optimize/rule_table.h"
 #include "phases/phases.h"

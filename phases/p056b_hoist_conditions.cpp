@@ -1,12 +1,12 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
+#include "ori/calls.h"
 #include "phases/hoist_loads.h"
 #include "phases/joins.h"
 #include "phases/loop_preheader.h"
 #include "phases/occupancy.h"
 #include "phases/phases.h"
 #include "phases/speculation.h"
-#include "regalloc/calls.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -126,7 +126,7 @@ class ConditionHoister {
   /// Predicates do not survive calls.
   bool hasCall(BlockId id) const {
     for (const Instr& instr : *function_.block(id))
-      if (regalloc::isCall(instr)) return true;
+      if (ori::isCall(instr)) return true;
     return false;
   }
 

@@ -1,5 +1,5 @@
 #include "phases/phases.h"
-#include "phases/remat/demote_counters.h"
+#include "phases/remat/demote_induction_variables.h"
 
 namespace orias::phases {
 
@@ -7,7 +7,7 @@ namespace orias::phases {
 /// proved to stay within 32 bits takes half of that. 64-bit sums are two 32-bit instructions by now, so a counter is
 /// two phis, and the high one is deleted.
 bool demoteInductionVariables(ori::Function& function, PhaseContext& context) {
-  return function.ssa && demoteCounters(function, context);
+  return function.ssa && demoteHighWords(function, context);
 }
 
 } // namespace orias::phases

@@ -2,12 +2,12 @@
 #include "ori/analysis/analyses.h"
 #include "ori/analysis/convergence.h"
 #include "ori/builder.h"
+#include "ori/calls.h"
 #include "phases/exit_under_guard.h"
 #include "phases/loop_preheader.h"
 #include "phases/optimize/rewriter.h"
 #include "phases/phases.h"
 #include "phases/repeated_fences.h"
-#include "regalloc/calls.h"
 
 #include <unordered_set>
 
@@ -55,7 +55,7 @@ class WarpWaits {
   /// Lanes may diverge after a wait for some of them only, after a yield, or in a function about which nothing is
   /// known.
   Effect effectOf(const Instr& instr) const {
-    if (regalloc::isCall(instr) || ori::letsOthersRun(instr.op)) return Effect::Parts;
+    if (ori::isCall(instr) || ori::letsOthersRun(instr.op)) return Effect::Parts;
     if (instr.op != Op::WARPSYNC && instr.op != Op::WARPSYNC_ALL) return Effect::None;
     if (awaitedLanes(rw_, instr) == ~0u) return Effect::Gathers;
     return isNeedless(instr) ? Effect::None : Effect::Parts;

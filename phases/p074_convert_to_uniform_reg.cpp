@@ -7,7 +7,7 @@
 #include "phases/uniform/convert.h"
 #include "phases/uniform/cross_file_copies.h"
 #include "phases/uniform/double_constants.h"
-#include "phases/uniform/invariant_parts.h"
+#include "phases/uniform/invariant_subexpressions.h"
 #include "phases/uniform/late_values.h"
 
 namespace orias::phases {
@@ -17,13 +17,13 @@ namespace orias::phases {
 /// replaced the phis already, so every definition and use is visible. Constants of non-uniform code use uniform
 /// registers too, where that suits the chip (knob UniformRegForConstants), and otherwise operands that can hold them.
 /// Values that the warp gets from its lanes are moved once per block. Computations on two loop-invariant values are
-/// moved before the loop (phases/uniform/invariant_parts.h). Knob UniformRegMode (687): 0 disables the phase.
+/// moved before the loop (phases/uniform/invariant_subexpressions.h). Knob UniformRegMode (687): 0 disables the phase.
 bool convertToUniformReg(ori::Function& function, PhaseContext& context) {
   if (ori::mayRunDivergent(function))
     return false; // parts of a warp share its uniform registers then (phases/uniform/local_values.h)
   if (!context.target.has(isa::Capability::UniformRegisters) || !context.knobs.enabled(Knob::UniformRegMode))
     return false;
-  const unsigned parts = hoistInvariantParts(function, context);
+  const unsigned parts = hoistInvariantSubexpressions(function, context);
   const ori::Divergence& divergence = function.analyses().divergence();
   const UniformPlan plan = planUniform(function, divergence, context);
   const unsigned moved = convertToUniform(function, plan, divergence);

@@ -716,7 +716,8 @@ class PreScheduler {
 /// blocks are scheduled for low register pressure. Where no schedule reaches a better class, or only slower ones do,
 /// values are rematerialized for it (phases/remat/block_engine.h). The allocator checks that the class is enough.
 bool advancedPhasePreSched(ori::Function& function, PhaseContext& context) {
-  const bool isSplit = !context.code.wantNames && splitComponents(function); // debuggers need the names of whole values
+  const bool isSplit =
+      !context.code.wantDebugDefs && splitComponents(function); // debuggers need the names of whole values
   const auto fixed = static_cast<unsigned>(context.knobs.get(Knob::PreSchedRegisterTarget));
   return PreScheduler(function, context, fixed).run() || isSplit;
 }

@@ -66,8 +66,8 @@ bool allocateRegisters(ori::Function& function, PhaseContext& context) {
     options.fates = &fates;
   }
   options.frame = &context.code.frame;
-  if (context.code.wantNames) options.namedWrites = &context.code.namedWrites;
-  if (context.code.wantListing) context.code.laneMarks = encoder::laneMarks(function);
+  if (context.code.wantDebugDefs) options.debugDefs = &context.code.debugDefs;
+  if (context.code.wantListing) context.code.uniformityNotes = encoder::uniformityNotes(function);
   std::string problem = regalloc::allocateRegisters(function, options);
   if (!problem.empty()) context.diagnostics.error({}, problem);
   if (problem.empty() && report) {

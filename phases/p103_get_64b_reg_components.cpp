@@ -1,9 +1,9 @@
 #include "encoder/code.h"
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
+#include "phases/hw_sequences.h"
 #include "phases/phases.h"
 #include "phases/pipe_balance.h"
-#include "phases/sequences.h"
 #include "support/check.h"
 
 #include <array>
@@ -86,8 +86,8 @@ bool pairZeros(ori::Function& function, ori::Block& block) {
 /// between the integer pipe and the multiplier.
 bool get64bRegComponents(ori::Function& function, PhaseContext& context) {
   bool changed = false;
-  std::unordered_multimap<ori::InstrId, regalloc::DebugDef*> named;
-  for (regalloc::DebugDef& write : context.code.namedWrites)
+  std::unordered_multimap<ori::InstrId, ori::DebugDef*> named;
+  for (ori::DebugDef& write : context.code.debugDefs)
     named.emplace(write.instr, &write);
   for (ori::Block* block : function.layout())
     for (ori::Instr *instr = block->first, *next; instr; instr = next) {
@@ -96,7 +96,7 @@ bool get64bRegComponents(ori::Function& function, PhaseContext& context) {
       const Operand to = instr->op_(0).value(), from = instr->op_(1).value();
       const bool same =
           to.isReg() && from.isReg() && to.file == from.file && to.reg == from.reg && !from.inverted() && !from.neg();
-      if (!same || context.code.wantNames) {
+      if (!same || context.code.wantDebugDefs) {
         ori::Builder b = ori::Builder::before(function, instr);
         b.setGuard(instr->guard().value());
         // An overlapping range that moves up must be copied from its end.

@@ -1,6 +1,6 @@
-#include "phases/controls.h"
+#include "phases/control_info.h"
+#include "phases/hw_sequences.h"
 #include "phases/phases.h"
-#include "phases/sequences.h"
 
 namespace orias::phases {
 

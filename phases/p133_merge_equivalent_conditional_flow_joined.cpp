@@ -3,7 +3,7 @@
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "phases/branch_walk.h"
-#include "phases/optimize/single_values.h"
+#include "phases/optimize/single_def_values.h"
 #include "phases/p133_merge_equivalent_conditional_flow.h"
 #include "phases/speculation.h"
 
@@ -33,7 +33,7 @@ using Chain = NestedBranches;
 class Joiner {
  public:
   Joiner(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function.analyses().cfg()), isSingle_(singleValues(function)),
+      : function_(function), context_(context), cfg_(function.analyses().cfg()), isSingle_(singleDefValues(function)),
         isGone_(function.blockIdCount(), false),
         mostSlots_(static_cast<unsigned>(context.knobs.get(Knob::MergeFlowJoinedSlots))) {}
 

@@ -11,13 +11,13 @@
 #include "encoder/isa/target.h"
 #include "ori/analysis/analyses.h"
 #include "ori/builder.h"
+#include "ori/call_abi.h"
 #include "ori/cfg_edit.h"
 #include "ori/module.h"
 #include "ori/setmaxnreg.h"
 #include "phases/occupancy.h"
 #include "phases/p136_late_merge_equivalent_conditional_flow.h"
 #include "phases/tail_merge.h"
-#include "regalloc/call_abi.h"
 #include "regalloc/calls.h"
 
 #include <algorithm>
@@ -316,7 +316,7 @@ class Sharer {
     const unsigned most = registersUpToCliff(function_, function_.stats.registers - reserved, context_);
     for (unsigned r = 0; r < most; ++r)
       usable_.r.set(r);
-    usable_.r.reset(regalloc::kStackPointer);
+    usable_.r.reset(ori::kStackPointer);
     for (unsigned p = 0; p < isa::kPT; ++p)
       usable_.p.set(p);
   }

@@ -12,9 +12,9 @@ namespace orias::phases {
 bool mercEncodeAndDecode(ori::Function& function, PhaseContext& context) {
   encoder::FunctionCode code = encoder::encodeInstructions(function);
   code.wantListing = context.code.wantListing;
-  code.laneMarks = std::move(context.code.laneMarks);
-  code.wantNames = context.code.wantNames;
-  code.namedWrites = std::move(context.code.namedWrites);
+  code.uniformityNotes = std::move(context.code.uniformityNotes);
+  code.wantDebugDefs = context.code.wantDebugDefs;
+  code.debugDefs = std::move(context.code.debugDefs);
   context.code = std::move(code);
   std::vector<std::string> differences = encoder::compareDecoded(function, context.code);
   if (differences.empty()) return true;

@@ -5,7 +5,7 @@
 #include "encoder/isa/effects.h"
 #include "encoder/isa/target.h"
 #include "ori/analysis/analyses.h"
-#include "regalloc/call_abi.h"
+#include "ori/call_abi.h"
 
 #include <algorithm>
 #include <array>
@@ -117,7 +117,7 @@ std::optional<Form> ofShiftedSum(const Instr& sum) {
 std::optional<Form> onMultiplier(const Instr& instr, const isa::Target& target) {
   std::optional<Form> form;
   // Code that describes the frame looks for specific instructions on the stack pointer.
-  if (instr.operandCount == 0 || (instr.op_(0).isReg(File::R) && instr.op_(0).reg == regalloc::kStackPointer))
+  if (instr.operandCount == 0 || (instr.op_(0).isReg(File::R) && instr.op_(0).reg == ori::kStackPointer))
     return std::nullopt;
   switch (instr.op) {
   case Op::MOV: form = ofMove(instr); break;

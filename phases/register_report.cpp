@@ -225,13 +225,12 @@ namespace {
 std::string limitOfR(const ori::Function& function, const PhaseContext& context) {
   const isa::Target& target = context.target;
   const ori::LaunchBounds& bounds = function.bounds;
-  const auto& size = bounds.reqntid[0] != 0 ? bounds.reqntid : bounds.maxntid;
   std::string_view why = "--maxrregcount or setmaxnreg";
   if (context.maxRegisters == target.maxRegistersPerThread())
     why = "the chip";
   else if (context.maxRegisters == bounds.maxnreg)
     why = ".maxnreg";
-  else if (size[0] != 0)
+  else if (bounds.threads() != 0)
     why = "the launch bounds";
   return fmt::format("{} are allowed by {}, of which {} are reserved", context.maxRegisters, why,
                      target.reservedRegisters());

@@ -6,7 +6,7 @@
 // loops have seen what their backedges bring. Waits are only ever added, so this terminates.
 
 #include "encoder/isa/settled_reads.h"
-#include "phases/controls.h"
+#include "phases/control_info.h"
 #include "phases/memory_access.h"
 
 #include <algorithm>
@@ -210,7 +210,8 @@ class Assigner {
   /// No other instruction uses it, because DEPBAR counts.
   void findGroups() {
     for (const FlatInstr& f : code_.instrs) {
-      const int slot = f.latencyClass == isa::LatencyClass::Depbar ? isa::desc(f.instr->op).slotIndex("sb") : -1;
+      const int slot =
+          f.latencyClass == isa::LatencyClass::Depbar ? isa::desc(f.instr->op).slotIndex(isa::SlotId::sb) : -1;
       if (slot >= 0) groupScoreboard_ = static_cast<std::uint8_t>(f.instr->op_(static_cast<unsigned>(slot)).imm);
     }
   }

@@ -5,8 +5,8 @@
 #include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "phases/memory_access.h"
+#include "phases/optimize/cse_pressure.h"
 #include "phases/optimize/rewriter.h"
-#include "phases/optimize/shared_pressure.h"
 #include "phases/removable.h"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ bool isPlain(const Instr& instr) {
   default: return false;
   }
   const isa::InstrDesc& row = isa::desc(instr.op);
-  for (const std::string_view name : {"Pu", "Pd", "Pp"})
+  for (const isa::SlotId name : {isa::SlotId::Pu, isa::SlotId::Pp})
     if (const int slot = row.slotIndex(name); slot >= 0 && instr.op_(static_cast<unsigned>(slot)).isVirtual())
       return false;
   return !instr.isGuarded();
@@ -120,7 +120,7 @@ class LoadSharing {
   /// The value that a load after the instruction would return, if known.
   std::optional<Operand> valueOf(const Instr& instr) const {
     const bool isStore = isa::desc(instr.op).has(Flag::Store);
-    const Operand value = slotOf(instr, isStore ? "Rb" : "Rd").value();
+    const Operand value = slotOf(instr, isStore ? isa::SlotId::Rb : isa::SlotId::Rd).value();
     if (value.isZeroReg()) return isStore ? std::optional(value) : std::nullopt;
     if (!value.isVirtual() || value.neg() || !rw_.isSingle(value.reg) || (isStore && !rw_.isStable(value)))
       return std::nullopt;
@@ -239,7 +239,7 @@ class LoadSharing {
   }
 
   bool replace() {
-    std::optional<SharedPressure> pressure; // computed for the first pair
+    std::optional<CsePressure> pressure; // computed for the first pair
     std::vector<std::pair<Instr*, const Instr*>> shared;
     for (const ori::BlockId id : cfg_.reversePostOrder()) {
       std::vector<std::uint32_t> known = atStart(id);
@@ -254,7 +254,7 @@ class LoadSharing {
     for (const auto& [load, provider] : shared) {
       ori::Builder b = ori::Builder::before(function_, load);
       b.setSource(load->source);
-      const Operand to = slotOf(*load, "Rd").value(), from = *valueOf(*provider);
+      const Operand to = slotOf(*load, isa::SlotId::Rd).value(), from = *valueOf(*provider);
       for (unsigned k = 0; k < to.width; ++k)
         b.copy(ori::component(to, k), ori::component(from, k));
     }
@@ -265,7 +265,7 @@ class LoadSharing {
     return !shared.empty();
   }
 
-  bool fits(std::optional<SharedPressure>& pressure, const Instr& provider, const Instr& load) const {
+  bool fits(std::optional<CsePressure>& pressure, const Instr& provider, const Instr& load) const {
     const auto take = [&](const Instr& made) {
       if (!pressure) pressure.emplace(function_, cfg_, context_);
       return pressure->take(made, load);

@@ -184,8 +184,8 @@ class Finder {
 
   /// Whether the compare-and-swap expects the value that the previous one has found.
   bool isLoopCarried(LoopId loop, const Instr& swap) const {
-    const Operand& expected = slotOf(swap, "Rb");
-    const Operand& result = slotOf(swap, "Rd");
+    const Operand& expected = slotOf(swap, isa::SlotId::Rb);
+    const Operand& result = slotOf(swap, isa::SlotId::Rd);
     if (!expected.isVirtual() || expected.width != result.width || expected.inverted()) return false;
     for (const Definitions::Definition& definition : definitions_.of(expected.reg)) {
       const Instr& phi = *definition.instr;
@@ -202,7 +202,7 @@ class Finder {
 
   /// Whether the condition compares the found value with the expected one, for equality (`wantsEqual`) or inequality.
   bool comparesResult(const Instr& swap, const Instr& condition, bool wantsEqual) const {
-    const Operand& result = slotOf(swap, "Rd");
+    const Operand& result = slotOf(swap, isa::SlotId::Rd);
     if (!comparesWords(swap, condition, wantsEqual, result.width - 1)) return false;
     if (result.width == 1 || condition.op == Op::ISETP_64) return true;
     // A comparison of the high words that includes the result for the low words.
@@ -225,7 +225,7 @@ class Finder {
       return o.isVirtual() && !o.inverted() && !o.neg() && o.reg == all.reg && o.sub + o.width == all.sub + word + 1;
     };
     const Operand left = compare.op_(kLeft).value(), right = compare.op_(kRight).value();
-    const Operand &result = slotOf(swap, "Rd"), &expected = slotOf(swap, "Rb");
+    const Operand &result = slotOf(swap, isa::SlotId::Rd), &expected = slotOf(swap, isa::SlotId::Rb);
     return (isWordOf(left, result) && isWordOf(right, expected)) ||
            (isWordOf(left, expected) && isWordOf(right, result));
   }

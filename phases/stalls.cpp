@@ -5,7 +5,7 @@
 // flight at the end of a block are passed to its successors with their age. If their first instructions need more time,
 // the ends of the predecessors are extended, until nothing changes. Stalls only grow, so this terminates.
 
-#include "phases/controls.h"
+#include "phases/control_info.h"
 
 #include <algorithm>
 #include <map>

@@ -21,7 +21,7 @@ namespace {
 /// Limits: tests of one switch, and ranges of the words of one target.
 constexpr std::size_t kMaxTests = 512;
 constexpr std::size_t kMaxRanges = 64;
-constexpr std::uint32_t kMost = ~0u;
+constexpr std::uint32_t kMax = ~0u;
 constexpr std::uint32_t kSign = 1u << 31;
 
 using Ranges = std::vector<WordRange>;
@@ -44,7 +44,7 @@ Ranges complement(const Ranges& ranges) {
     if (next < range.first) out.push_back({static_cast<std::uint32_t>(next), range.first - 1});
     next = std::uint64_t{range.last} + 1;
   }
-  if (next <= kMost) out.push_back({static_cast<std::uint32_t>(next), kMost});
+  if (next <= kMax) out.push_back({static_cast<std::uint32_t>(next), kMax});
   return out;
 }
 
@@ -53,8 +53,8 @@ Ranges below(std::uint32_t number, bool isSigned) {
   if (!isSigned) return number == 0 ? Ranges{} : Ranges{{0, number - 1}};
   if (number == kSign) return {};
   if (number > kSign) return {{kSign, number - 1}};
-  if (number == 0) return {{kSign, kMost}};
-  return {{0, number - 1}, {kSign, kMost}};
+  if (number == 0) return {{kSign, kMax}};
+  return {{0, number - 1}, {kSign, kMax}};
 }
 
 /// Sorts the ranges and joins adjacent ones.
@@ -148,7 +148,7 @@ std::optional<ValueSwitch> valueSwitchAt(const ori::Cfg& cfg, Block* head) {
     Block* block;
     Ranges words;
   };
-  std::vector<Way> ways{{head, {{0, kMost}}}};
+  std::vector<Way> ways{{head, {{0, kMax}}}};
   while (!ways.empty()) {
     const Way way = std::move(ways.back());
     ways.pop_back();

@@ -20,7 +20,7 @@ bool hasAccumulators(const ori::Function& function) {
 std::optional<SumSlots> sumSlotsOf(const ori::Instr& instr) {
   const isa::LatencyClass latencyClass = isa::latencyClassOf(instr.op, instr.mods);
   if (latencyClass != isa::LatencyClass::Gmma && latencyClass != isa::LatencyClass::TensorLoad) return std::nullopt;
-  const int sum = isa::desc(instr.op).slotIndex("Rd"), old = isa::desc(instr.op).slotIndex("Rc");
+  const int sum = isa::desc(instr.op).slotIndex(isa::SlotId::Rd), old = isa::desc(instr.op).slotIndex(isa::SlotId::Rc);
   if (sum < 0 || old < 0 || static_cast<unsigned>(old) >= instr.operandCount) return std::nullopt;
   if (instr.op_(static_cast<unsigned>(old)).isNone()) return std::nullopt;
   return SumSlots{static_cast<unsigned>(sum), static_cast<unsigned>(old)};
@@ -37,7 +37,7 @@ void tieAccumulators(ori::Function& function) {
         return function.setOperand(&instr, slots->old, Operand());
       if (old.isZeroReg()) {
         // ptxas has no product that adds RZ.
-        const int isAdded = isa::desc(instr.op).slotIndex("UPp");
+        const int isAdded = isa::desc(instr.op).slotIndex(isa::SlotId::UPp);
         ORIAS_CHECK(isAdded >= 0);
         function.setOperand(&instr, static_cast<unsigned>(isAdded), Operand::zero(isa::File::UP).notted());
       }

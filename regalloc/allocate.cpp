@@ -3,11 +3,11 @@
 #include "encoder/isa/effects.h"
 #include "encoder/isa/target.h"
 #include "ori/analysis/analyses.h"
+#include "ori/call_abi.h"
+#include "ori/calls.h"
 #include "ori/module.h"
 #include "ori/setmaxnreg.h"
 #include "regalloc/accumulators.h"
-#include "regalloc/call_abi.h"
-#include "regalloc/call_effects.h"
 #include "regalloc/call_points.h"
 #include "regalloc/calls.h"
 #include "regalloc/check.h"
@@ -85,11 +85,11 @@ class Allocator {
  public:
   Allocator(Function& function, const AllocationOptions& options)
       : function_(function), options_(options), state_(function), physical_(function.vregCount(), ~0u),
-        hasCalls_(hasCalls(function)), hasQuadTextures_(hasQuadTextures(function)) {
+        hasCalls_(ori::hasCalls(function)), hasQuadTextures_(hasQuadTextures(function)) {
     // Callees place their stack below ours.
     state_.usesFrame = !function.frame.empty() || function.growsStack || hasCalls_ || isCallable(function);
     changesCounts_ = ori::hasRegisterRequests(function);
-    if (maySpillToShared(function) && !changesCounts_ && !hasQuadTextures_ && options.namedWrites == nullptr)
+    if (maySpillToShared(function) && !changesCounts_ && !hasQuadTextures_ && options.debugDefs == nullptr)
       sharedWords_ = options.sharedSpillWords;
   }
 
@@ -127,7 +127,7 @@ class Allocator {
     state_.grow(function_);
     state_.assignment.physical = physical_;
     const bool hasHiddenWrites = isCallable(function_) || hasQuadTextures_ || function_.growsStack;
-    if (!options_.spillEverything && options_.namedWrites == nullptr) {
+    if (!options_.spillEverything && options_.debugDefs == nullptr) {
       if (!hasHiddenWrites) {
         forwardReloads(function_, state_);
         forwardCrossFileMoves(function_, state_);
@@ -252,7 +252,7 @@ class Allocator {
   /// Whether values may move from one register to another between instructions.
   bool allowsMoves() const {
     return !hasCalls_ && !isCallable(function_) && !hasQuadTextures_ && !changesCounts_ && !options_.singlePass &&
-           options_.namedWrites == nullptr && !hasAccumulators(function_);
+           options_.debugDefs == nullptr && !hasAccumulators(function_);
   }
 
   bool namesRegistersOf(File file) const {
@@ -275,7 +275,7 @@ class Allocator {
         function_.analyses().dropStaleLiveness(); // the liveness of the previous pass, no longer used
         code_ = std::make_shared<const NumberedCode>(function_);
       }
-      const LiveRanges ranges(code_, file, options_.namedWrites != nullptr);
+      const LiveRanges ranges(code_, file, options_.debugDefs != nullptr);
       const Webs webs = buildWebs(function_, file, ranges, {!everything, state_.unspillable, state_.homes});
       if (webs.all.empty()) return {};
       const CallPoints calls = callPoints(function_, ranges, file);
@@ -470,8 +470,8 @@ class Allocator {
   RegisterBudget budgetOf(File file, unsigned limit, const PointLimits& limits, const CallPoints& calls) const {
     RegisterBudget budget{limit, limits, {}, file, calls, isCallable(function_)};
     if (file == File::R && state_.usesFrame) {
-      budget.reserved.assign(kStackPointer + 1, false);
-      budget.reserved[kStackPointer] = true;
+      budget.reserved.assign(ori::kStackPointer + 1, false);
+      budget.reserved[ori::kStackPointer] = true;
       budget.reserved[kSharedSpillBase] = sharedWords_ != 0;
       if (function_.hasFramePointer) budget.reserved.push_back(true); // kFramePointer is the next one
     }
@@ -561,7 +561,7 @@ class Allocator {
   }
 
   bool maySpillForClass() const {
-    return options_.warps && !options_.spillEverything && !options_.singlePass && options_.namedWrites == nullptr &&
+    return options_.warps && !options_.spillEverything && !options_.singlePass && options_.debugDefs == nullptr &&
            !changesCounts_ && !keepsFactors_ && !hasQuadTextures_ && !isCallable(function_);
   }
 
@@ -577,7 +577,7 @@ class Allocator {
                                            unsigned occupied) const {
     const double warps = options_.warps(used), weight = weightOfCode();
     std::optional<ClassGoal> goal;
-    for (unsigned limit = used - 1; limit > (hasCalls_ ? kRegistersOfCalls : 1); --limit) {
+    for (unsigned limit = used - 1; limit > (hasCalls_ ? ori::kRegistersOfCalls : 1); --limit) {
       const double more = options_.warps(limit);
       if (more <= options_.warps(limit + 1)) continue;
       const double allowance = std::min(kMaxWeightOfSpills * std::log2(more / warps) * weight, kMaxSpillsForClass);
@@ -641,7 +641,7 @@ class Allocator {
   Placement rotatedPlacement(Placer& placer, RegisterBudget budget, Placement placement) const {
     const bool isWanted = (budget.file == File::R && !changesCounts_) || budget.file == File::P ||
                           (budget.file == File::UR && readsUniformLate());
-    if (!isWanted || hasCalls_ || isCallable(function_) || options_.singlePass || options_.namedWrites != nullptr)
+    if (!isWanted || hasCalls_ || isCallable(function_) || options_.singlePass || options_.debugDefs != nullptr)
       return placement;
     budget.rotated = budget.limit;
     if (budget.file == File::R) {
@@ -699,13 +699,13 @@ class Allocator {
 
   /// Rewrites the code as decided.
   void commit() {
-    if (options_.namedWrites != nullptr) noteNames(*options_.namedWrites);
+    if (options_.debugDefs != nullptr) noteNames(*options_.debugDefs);
     if (options_.fates != nullptr) noteFates(*options_.fates);
     // Addresses in a growing stack do not follow from frame objects, and debuggers look at all objects.
     FrameFacts facts;
     if (!function_.frame.empty()) {
       facts.categories = frameCategories(function_, state_.assignment);
-      const bool isVisible = function_.growsStack || options_.namedWrites != nullptr;
+      const bool isVisible = function_.growsStack || options_.debugDefs != nullptr;
       if (function_.frame.size() > 1 && !isVisible && options_.sharesFrame)
         facts.lives = frameLives(function_, state_.assignment);
     }
@@ -719,12 +719,12 @@ class Allocator {
     expandAddresses(function_);
     tieAccumulators(function_);
     if (hasQuadTextures_) {
-      highestR_ = (std::max(highestR_, kStackPointer + 1) + kQuadAlignment - 1) / kQuadAlignment * kQuadAlignment;
+      highestR_ = (std::max(highestR_, ori::kStackPointer + 1) + kQuadAlignment - 1) / kQuadAlignment * kQuadAlignment;
       expandQuadTextures(function_, highestR_);
       highestR_ += kQuadRegisters;
     }
     if (hasCalls_) expandCalls(function_);
-    if (hasCalls_ || isCallable(function_)) highestR_ = std::max(highestR_, kRegistersOfCalls);
+    if (hasCalls_ || isCallable(function_)) highestR_ = std::max(highestR_, ori::kRegistersOfCalls);
     function_.stats.spillStoreBytes = state_.storeBytes;
     function_.stats.spillLoadBytes = state_.loadBytes;
     const bool isFunction = isCallable(function_);
@@ -738,7 +738,7 @@ class Allocator {
         options_.remark(function_.layout().front()->first,
                         fmt::format("{} words of spill slots per thread are in shared memory", words), words);
     }
-    if (options_.namedWrites == nullptr && !function_.frame.empty()) facts.dead = unnamedObjects(function_);
+    if (options_.debugDefs == nullptr && !function_.frame.empty()) facts.dead = unnamedObjects(function_);
     function_.stats.frameBytes = layOutFrame(function_, facts);
     if (options_.frame != nullptr) *options_.frame = frameRecords(function_, facts.dead, facts.categories);
     if (isFunction) {
@@ -747,7 +747,7 @@ class Allocator {
       if (alignsStack(function_)) function_.stats.frameBytes += frameAlignment(function_);
     } else if (function_.stats.frameBytes || function_.growsStack || hasCalls_) {
       insertPrologue(function_, function_.stats.frameBytes);
-      highestR_ = std::max(highestR_, kStackPointer + 1);
+      highestR_ = std::max(highestR_, ori::kStackPointer + 1);
     }
     insertWgmmaWaits(function_, options_.tell);
     function_.stats.registers = highestR_ + function_.module().target().reservedRegisters();
@@ -763,7 +763,7 @@ class Allocator {
       if (physical_[v] != ~0u) fates[v] = {RegisterFate::Kind::Register, physical_[v]};
   }
 
-  void noteNames(std::vector<DebugDef>& writes) const {
+  void noteNames(std::vector<ori::DebugDef>& writes) const {
     for (const ori::Block* block : function_.layout())
       for (const ori::Instr& instr : *block)
         for (unsigned i = 0; i < instr.operandCount; ++i) {

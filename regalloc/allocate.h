@@ -1,8 +1,8 @@
 #pragma once
 
+#include "ori/debug_def.h"
 #include "ori/function.h"
 #include "regalloc/assignment.h"
-#include "regalloc/debug_def.h"
 #include "regalloc/frame_record.h"
 #include "regalloc/register_fate.h"
 
@@ -36,9 +36,9 @@ struct AllocationOptions {
       remark; ///< one per spilled or rematerialized register
   /// Emits a note to the user: where a wgmma wait is inserted that the program does not have.
   std::function<void(const ori::Instr&, std::string)> tell;
-  std::vector<DebugDef>* namedWrites = nullptr; ///< filled if not null
-  std::vector<RegisterFate>* fates = nullptr;   ///< by virtual register; filled if not null
-  std::vector<FrameRecord>* frame = nullptr;    ///< the objects of the frame; filled if not null
+  std::vector<ori::DebugDef>* debugDefs = nullptr; ///< filled if not null
+  std::vector<RegisterFate>* fates = nullptr;      ///< by virtual register; filled if not null
+  std::vector<ori::FrameRecord>* frame = nullptr;  ///< the objects of the frame; filled if not null
 };
 
 /// Allocates all register files of a function, rewrites its operands to physical registers, lays out the frame and

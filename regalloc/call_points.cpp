@@ -1,8 +1,7 @@
 #include "regalloc/call_points.h"
 
+#include "ori/calls.h"
 #include "ori/function.h"
-#include "regalloc/call_effects.h"
-#include "regalloc/calls.h"
 
 #include <algorithm>
 #include <limits>
@@ -15,10 +14,10 @@ CallPoints callPoints(const ori::Function& function, const LiveRanges& ranges, i
     for (const ori::Instr& instr : *block) {
       const Segment after{ranges.defPoint(instr), ranges.defPoint(instr) + 1};
       if (instr.op == ori::Op::FUNCTION_ENTRY) calls.entry.add(after);
-      if (!isCall(instr)) continue;
-      const ori::RegisterSet changed = changedAt(function, instr);
-      CallPoints::Lost lost{{}, {}, knownChanges(function, instr) != nullptr};
-      for (std::uint32_t r = 0; r < SlotSet::kMost; ++r)
+      if (!ori::isCall(instr)) continue;
+      const ori::RegisterSet changed = ori::changedAt(function, instr);
+      CallPoints::Lost lost{{}, {}, ori::knownChanges(function, instr) != nullptr};
+      for (std::uint32_t r = 0; r < SlotSet::kMax; ++r)
         if (changed.contains(file, r)) lost.slots.set(r);
       const auto same = std::ranges::find_if(calls.lost, [&](const CallPoints::Lost& other) {
         return other.isKnown == lost.isKnown && other.slots == lost.slots;

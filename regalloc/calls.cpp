@@ -4,8 +4,8 @@
 #include "encoder/isa/mods.h"
 #include "encoder/isa/target.h"
 #include "ori/builder.h"
+#include "ori/calls.h"
 #include "ori/module.h"
-#include "regalloc/call_abi.h"
 
 #include <algorithm>
 #include <utility>
@@ -16,14 +16,6 @@ namespace orias::regalloc {
 using isa::File;
 using ori::Op;
 using IsaOperand = isa::Operand;
-
-bool hasCalls(const ori::Function& function) {
-  if (!function.everHad(Op::CALL_EXTERN) && !function.everHad(Op::CALL_FUNCTION)) return false;
-  for (const ori::Block* block : function.layout())
-    for (const ori::Instr& instr : *block)
-      if (isCall(instr)) return true;
-  return false;
-}
 
 namespace {
 
@@ -52,7 +44,7 @@ ori::Block* emitOwnAddress(ori::Function& function, ori::Builder& b, ori::Instr*
 /// Moves the words of the operands from `first` on to the registers from R4 on.
 std::vector<Move> argumentMoves(const ori::Instr& call, unsigned first, unsigned end) {
   std::vector<Move> moves;
-  std::uint32_t to = kFirstArgument;
+  std::uint32_t to = ori::kFirstArgument;
   for (unsigned i = first; i < end; ++i) {
     const IsaOperand given = call.op_(i).value();
     for (unsigned w = 0; w < given.width; ++w, ++to) {
@@ -71,7 +63,7 @@ IsaOperand half(IsaOperand symbol, bool isHigh) {
 
 /// The code after a call takes the results from R4 on.
 void takeResults(ori::Builder& b, const ori::Instr& call, unsigned count) {
-  std::uint32_t from = kFirstArgument;
+  std::uint32_t from = ori::kFirstArgument;
   std::vector<Move> moves;
   for (unsigned i = 0; i < count; ++i) {
     const IsaOperand result = call.op_(i).value();
@@ -80,27 +72,28 @@ void takeResults(ori::Builder& b, const ori::Instr& call, unsigned count) {
         moves.push_back({result.reg + w, reg(from + w)});
     from += 4;
   }
-  emitMoves(b, std::move(moves), kScratchAtEntry);
+  emitMoves(b, std::move(moves), ori::kScratchAtEntry);
 }
 
 void expand(ori::Function& function, ori::Instr* call) {
-  const unsigned results = call->op == Op::CALL_FUNCTION ? kResultTuples : 1;
+  const unsigned results = call->op == Op::CALL_FUNCTION ? ori::kResultTuples : 1;
   const IsaOperand callee = call->op_(results).value();
-  const bool isPointer = isThroughPointer(*call);
-  const std::uint32_t address = conventionOf(*call) == Convention::Pointer ? kCalleeBelowArguments : kCalleeAddress;
+  const bool isPointer = ori::isThroughPointer(*call);
+  const std::uint32_t address =
+      ori::conventionOf(*call) == ori::Convention::Pointer ? ori::kCalleeBelowArguments : ori::kCalleeAddress;
   ori::Builder b = ori::Builder::before(function, call);
   b.setSource(call->source);
   const unsigned end = call->operandCount - (function.hasFramePointer ? 1 : 0);
   std::vector<Move> moves = argumentMoves(*call, results + 1, end);
-  if (function.hasFramePointer) moves.push_back({kStackPointer, call->op_(end).value()});
+  if (function.hasFramePointer) moves.push_back({ori::kStackPointer, call->op_(end).value()});
   for (unsigned w = 0; isPointer && w < callee.width; ++w)
     moves.push_back({address + w, ori::component(callee, w)});
-  emitMoves(b, std::move(moves), kScratchBeforeCall);
+  emitMoves(b, std::move(moves), ori::kScratchBeforeCall);
   const bool isSymbol = callee.kind == IsaOperand::Kind::Symbol;
   if (!isSymbol && !isPointer)
     b.emit(Op::LDC, {reg(address, 2), IsaOperand::immediate(4), IsaOperand::rz(), callee},
            {{isa::Mod::Size, isa::MemSize::B64}});
-  ori::Block* behind = emitReturnAddress(function, call, kReturnAddress, kScratchBeforeCall);
+  ori::Block* behind = emitReturnAddress(function, call, ori::kReturnAddress, ori::kScratchBeforeCall);
   b = ori::Builder::before(function, call);
   b.setSource(call->source);
   if (isSymbol)
@@ -155,7 +148,7 @@ void expandCalls(ori::Function& function) {
   std::vector<ori::Instr*> calls;
   for (ori::Block* block : function.layout())
     for (ori::Instr& instr : *block)
-      if (isCall(instr)) calls.push_back(&instr);
+      if (ori::isCall(instr)) calls.push_back(&instr);
   for (ori::Instr* call : calls)
     expand(function, call);
   settleReturnAddresses(function);
@@ -206,7 +199,7 @@ void settleReturnAddresses(ori::Function& function) {
       bytes += kInstructionBytes;
       if (instr.op == Op::IMAD_WIDE) sum = &instr;
     }
-    const int distance = isa::desc(Op::IMAD_WIDE).slotIndex("Rb");
+    const int distance = isa::desc(Op::IMAD_WIDE).slotIndex(isa::SlotId::Rb);
     function.setOperand(sum, static_cast<unsigned>(distance), IsaOperand::immediate(bytes));
   }
 }

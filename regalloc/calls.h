@@ -1,35 +1,12 @@
 #pragma once
 
 #include "ori/function.h"
-#include "regalloc/call_abi.h"
 
 namespace orias::ori {
 class Builder;
 }
 
 namespace orias::regalloc {
-
-/// Whether this is a pseudo instruction that calls another function.
-inline bool isCall(const ori::Instr& instr) {
-  return instr.op == ori::Op::CALL_EXTERN || instr.op == ori::Op::CALL_FUNCTION;
-}
-/// CALL_FUNCTION has its results first, then its callee, then its arguments.
-inline constexpr unsigned kResultTuples = 3;
-inline bool isThroughPointer(const ori::Instr& call) {
-  return call.op == ori::Op::CALL_FUNCTION && call.op_(kResultTuples).isReg();
-}
-inline Convention conventionOf(const ori::Instr& call) {
-  if (call.op == ori::Op::CALL_EXTERN) {
-    constexpr unsigned kFirstTuple = 2;
-    unsigned words = 0;
-    for (unsigned i = kFirstTuple; i < call.operandCount; ++i)
-      if (!call.op_(i).isZeroReg()) words += call.op_(i).width;
-    return words > kArgumentsBelowCallee ? Convention::Pointer : Convention::System;
-  }
-  const bool hasRoom = call.operandCount - kResultTuples - 1 <= kArgumentsBelowCallee;
-  return isThroughPointer(call) && !hasRoom ? Convention::Pointer : Convention::Function;
-}
-bool hasCalls(const ori::Function& function);
 
 /// A 32-bit value that is moved to a register of file R.
 struct Move {

@@ -5,9 +5,9 @@
 #include "ori/analysis/cfg.h"
 #include "ori/analysis/convergence.h"
 #include "ori/analysis/dominators.h"
+#include "ori/calls.h"
 #include "ori/module.h"
 #include "ori/print.h"
-#include "regalloc/call_effects.h"
 #include "regalloc/calls.h"
 #include "regalloc/holdings.h"
 
@@ -463,7 +463,7 @@ class Checker {
       return;
     }
     const bool plainCopy = !instr.isGuarded() && copiesAsItIs(instr);
-    if (isCall(instr)) forgetAtCall(instr, holdings);
+    if (ori::isCall(instr)) forgetAtCall(instr, holdings);
     copied_.clear();
     words_.clear();
     hasCopiedValue_.clear();
@@ -581,7 +581,7 @@ class Checker {
 
   /// The contents of registers that a callee may change are unknown.
   void forgetAtCall(const Instr& call, Holdings& holdings) const {
-    const ori::RegisterSet changed = changedAt(function_, call);
+    const ori::RegisterSet changed = ori::changedAt(function_, call);
     for (File file : {File::R, File::P, File::UR, File::UP, File::B})
       for (std::uint32_t r = 0; r < function_.module().target().registerCount(file); ++r)
         if (changed.contains(file, r)) holdings.clear(fileBase_[static_cast<unsigned>(file)] + r);
@@ -691,10 +691,10 @@ class Checker {
       for (unsigned i = 0; i < o.width; ++i) {
         if (has(results, locationOf(o, i))) return fault(instr, "two results in one register");
         results.push_back(locationOf(o, i));
-        if (o.isVirtual() && o.file == File::R && numberOf(o, i) == kStackPointer &&
+        if (o.isVirtual() && o.file == File::R && numberOf(o, i) == ori::kStackPointer &&
             (!function_.frame.empty() || function_.growsStack))
           return fault(instr, "overwrites the stack pointer");
-        if (o.isVirtual() && o.file == File::R && numberOf(o, i) == kFramePointer && function_.hasFramePointer)
+        if (o.isVirtual() && o.file == File::R && numberOf(o, i) == ori::kFramePointer && function_.hasFramePointer)
           return fault(instr, "overwrites the frame pointer");
       }
     }
@@ -704,7 +704,7 @@ class Checker {
   /// The product of a warp group reads matrices and metadata while it writes. Its old sum may share the registers of
   /// the result.
   void checkProduct(const Instr& instr, const std::vector<Location>& results) {
-    const int old = isa::desc(instr.op).slotIndex("Rc");
+    const int old = isa::desc(instr.op).slotIndex(isa::SlotId::Rc);
     for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
       const Operand& o = instr.op_(slot);
       if (o.isDef || static_cast<int>(slot) == old || !o.isReg(File::R) || !namesVirtual(o) || !hasPlace(o)) continue;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "ori/analysis/cfg.h"
+#include "ori/calls.h"
 #include "ori/function.h"
-#include "regalloc/calls.h"
 
 #include <algorithm>
 #include <vector>
@@ -42,13 +42,13 @@ template <typename Value> class HeldValues {
 /// P that the functions of the driver do not preserve, and all other files; `setmaxnreg` may change all of file R.
 inline bool changesHidden(const ori::Instr& instr, isa::File file, std::uint32_t reg) {
   const bool isOfLanes = file == isa::File::R || file == isa::File::P;
-  if (isCall(instr))
-    return instr.op != ori::Op::CALL_EXTERN || !isOfLanes || !survivesCall(conventionOf(instr), file, reg);
+  if (ori::isCall(instr))
+    return instr.op != ori::Op::CALL_EXTERN || !isOfLanes || !ori::survivesCall(ori::conventionOf(instr), file, reg);
   return file == isa::File::R && (instr.op == ori::Op::USETMAXREG_ALLOC || instr.op == ori::Op::USETMAXREG_DEALLOC);
 }
 /// Whether `changesHidden` is true of any register.
 inline bool changesHidden(const ori::Instr& instr) {
-  return isCall(instr) || instr.op == ori::Op::USETMAXREG_ALLOC || instr.op == ori::Op::USETMAXREG_DEALLOC;
+  return ori::isCall(instr) || instr.op == ori::Op::USETMAXREG_ALLOC || instr.op == ori::Op::USETMAXREG_DEALLOC;
 }
 
 /// The only instruction that reads the temporary, if `move` writes all of it; null otherwise.

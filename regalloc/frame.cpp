@@ -4,8 +4,8 @@
 #include "encoder/isa/mods.h"
 #include "encoder/isa/target.h"
 #include "ori/builder.h"
+#include "ori/call_abi.h"
 #include "ori/module.h"
-#include "regalloc/call_abi.h"
 #include "support/align.h"
 
 #include <algorithm>
@@ -91,9 +91,9 @@ class FrameRoom {
 };
 
 /// Categories 1, 2, 3, then the other objects of the program, then spill slots.
-unsigned placeInLayout(const ori::FrameObject& object, FrameCategory category) {
+unsigned placeInLayout(const ori::FrameObject& object, ori::FrameCategory category) {
   if (object.isSpill) return 5;
-  return category == FrameCategory::Named ? 4 : static_cast<unsigned>(category);
+  return category == ori::FrameCategory::Named ? 4 : static_cast<unsigned>(category);
 }
 
 } // namespace
@@ -102,7 +102,7 @@ unsigned layOutFrame(ori::Function& function, const FrameFacts& facts) {
   const auto isDead = [&](std::uint32_t id) { return id < facts.dead.size() && facts.dead[id]; };
   const auto placeOf = [&](std::uint32_t id) {
     return placeInLayout(function.frame[id],
-                         id < facts.categories.size() ? facts.categories[id] : FrameCategory::Named);
+                         id < facts.categories.size() ? facts.categories[id] : ori::FrameCategory::Named);
   };
   std::vector<std::uint32_t> order(function.frame.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -135,14 +135,14 @@ unsigned layOutFrame(ori::Function& function, const FrameFacts& facts) {
 namespace {
 
 void addToStackPointer(ori::Builder& b, std::int32_t bytes) {
-  const IsaOperand sp = IsaOperand::physical(File::R, kStackPointer);
+  const IsaOperand sp = IsaOperand::physical(File::R, ori::kStackPointer);
   b.emit(isa::Op::IADD3, {sp, IsaOperand::pt(), IsaOperand::pt(), sp, IsaOperand::immediate(bytes), IsaOperand::rz()});
 }
 
 } // namespace
 
 void insertPrologue(ori::Function& function, unsigned frameBytes) {
-  const IsaOperand sp = IsaOperand::physical(File::R, kStackPointer);
+  const IsaOperand sp = IsaOperand::physical(File::R, ori::kStackPointer);
   ori::Block* entry = function.entry();
   ori::Builder b = entry->first ? ori::Builder::before(function, entry->first) : ori::Builder(function, entry);
   b.setSource({});
@@ -151,22 +151,22 @@ void insertPrologue(ori::Function& function, unsigned frameBytes) {
           IsaOperand::immediate(static_cast<std::int32_t>(function.module().target().stackPointerOffset()))},
          {{isa::Mod::Size, isa::MemSize::B32}});
   if (frameBytes != 0) addToStackPointer(b, -static_cast<std::int32_t>(frameBytes));
-  if (function.hasFramePointer) b.emit(isa::Op::MOV, {IsaOperand::physical(File::R, kFramePointer), sp});
+  if (function.hasFramePointer) b.emit(isa::Op::MOV, {IsaOperand::physical(File::R, ori::kFramePointer), sp});
 }
 
 void useFramePointer(ori::Function& function) {
-  const IsaOperand sp = IsaOperand::physical(File::R, kStackPointer);
+  const IsaOperand sp = IsaOperand::physical(File::R, ori::kStackPointer);
   for (ori::Block* block : function.layout())
     for (ori::Instr& instr : *block)
       for (unsigned i = 0; i < instr.operandCount; ++i)
         if (!instr.op_(i).isDef && instr.op_(i).value() == sp)
-          function.setOperand(&instr, i, IsaOperand::physical(File::R, kFramePointer));
+          function.setOperand(&instr, i, IsaOperand::physical(File::R, ori::kFramePointer));
 }
 
 void insertFrame(ori::Function& function, unsigned frameBytes) {
   if (frameBytes == 0) return;
-  const IsaOperand sp = IsaOperand::physical(File::R, kStackPointer);
-  const IsaOperand caller = IsaOperand::physical(File::R, kScratchAtEntry);
+  const IsaOperand sp = IsaOperand::physical(File::R, ori::kStackPointer);
+  const IsaOperand caller = IsaOperand::physical(File::R, ori::kScratchAtEntry);
   const bool isAligned = alignsStack(function);
   ori::Builder b = ori::Builder::before(function, function.entry()->first);
   b.setSource({});

@@ -19,8 +19,8 @@ struct FrameFacts {
   /// Where each is in use (regalloc/frame_lives.h): objects that are never in use at the same point may share bytes.
   /// Objects beyond its end are always in use.
   std::vector<Range> lives;
-  std::vector<FrameCategory> categories; ///< regalloc/frame_record.h
-  std::vector<bool> dead;                ///< objects that get no bytes
+  std::vector<ori::FrameCategory> categories; ///< regalloc/frame_record.h
+  std::vector<bool> dead;                     ///< objects that get no bytes
 };
 
 /// Gives each frame object its offset from the stack pointer and replaces Frame operands by immediates. What is passed

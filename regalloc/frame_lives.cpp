@@ -2,7 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "ori/analysis/cfg.h"
-#include "regalloc/calls.h"
+#include "ori/calls.h"
 
 #include <algorithm>
 #include <bit>
@@ -124,7 +124,7 @@ class Addresses {
       changed |= (named & ~of) != 0;
       of |= named;
     }
-    if (isCall(instr) || !hasResult || row.has(Flag::SideEffect) || ori::isTerminator(instr.op)) {
+    if (ori::isCall(instr) || !hasResult || row.has(Flag::SideEffect) || ori::isTerminator(instr.op)) {
       changed |= (named & ~escaped_) != 0;
       escaped_ |= named;
     }
@@ -137,7 +137,7 @@ class Addresses {
     return instr.op == LDL || instr.op == STL || instr.op == LD || instr.op == ST;
   }
   static bool isAddress(const Instr& instr, unsigned i) {
-    return isPlainAccess(instr) && isa::desc(instr.op).slotIndex("Ra") == static_cast<int>(i);
+    return isPlainAccess(instr) && isa::desc(instr.op).slotIndex(isa::SlotId::Ra) == static_cast<int>(i);
   }
 
   const ori::Function& function_;

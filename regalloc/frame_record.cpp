@@ -15,16 +15,16 @@ constexpr std::uint32_t kLargeArray = 8;
 
 } // namespace
 
-std::vector<FrameCategory> frameCategories(const ori::Function& function, const Assignment& assignment) {
-  std::vector<FrameCategory> categories(function.frame.size(), FrameCategory::Named);
+std::vector<ori::FrameCategory> frameCategories(const ori::Function& function, const Assignment& assignment) {
+  std::vector<ori::FrameCategory> categories(function.frame.size(), ori::FrameCategory::Named);
   const FrameAddresses addresses = frameAddresses(function, assignment);
   for (std::size_t id = 0; id < categories.size(); ++id) {
     const ori::FrameObject& object = function.frame[id];
     if (object.isSpill || object.isIncoming || object.isOutgoing) continue;
     if (addresses.escapes[id])
-      categories[id] = FrameCategory::AddressTaken;
+      categories[id] = ori::FrameCategory::AddressTaken;
     else if (addresses.isInRegister[id])
-      categories[id] = object.size < kLargeArray ? FrameCategory::SmallArray : FrameCategory::LargeArray;
+      categories[id] = object.size < kLargeArray ? ori::FrameCategory::SmallArray : ori::FrameCategory::LargeArray;
   }
   return categories;
 }
@@ -38,13 +38,13 @@ std::vector<bool> unnamedObjects(const ori::Function& function) {
   return unnamed;
 }
 
-std::vector<FrameRecord> frameRecords(const ori::Function& function, const std::vector<bool>& dead,
-                                      const std::vector<FrameCategory>& categories) {
-  std::vector<FrameRecord> records;
+std::vector<ori::FrameRecord> frameRecords(const ori::Function& function, const std::vector<bool>& dead,
+                                           const std::vector<ori::FrameCategory>& categories) {
+  std::vector<ori::FrameRecord> records;
   for (std::size_t id = 0; id < function.frame.size(); ++id) {
     const ori::FrameObject& object = function.frame[id];
     if (object.isOutgoing) continue;
-    FrameRecord record;
+    ori::FrameRecord record;
     record.name = object.name;
     record.size = object.size;
     record.log2Align = static_cast<std::uint8_t>(std::countr_zero(std::max(object.align, 1u)));
@@ -55,17 +55,17 @@ std::vector<FrameRecord> frameRecords(const ori::Function& function, const std::
     if (id < categories.size()) record.category = categories[id];
     records.push_back(std::move(record));
   }
-  std::ranges::stable_sort(records, {}, &FrameRecord::offset);
+  std::ranges::stable_sort(records, {}, &ori::FrameRecord::offset);
   return records;
 }
 
-std::string frameTable(const ori::Function& function, const std::vector<FrameRecord>& records) {
+std::string frameTable(const ori::Function& function, const std::vector<ori::FrameRecord>& records) {
   std::string text =
       fmt::format("// frame of {}: {} bytes, {} objects\n", function.name(), function.stats.frameBytes, records.size());
   if (records.empty()) return text;
   text += fmt::format("// {:>6} {:>6} {:>5} {:>4} {:>5} {:>8}  {}\n", "offset", "size", "align", "dead", "spill",
                       "category", "object");
-  for (const FrameRecord& r : records)
+  for (const ori::FrameRecord& r : records)
     text += fmt::format("// {:>6} {:>6} {:>5} {:>4} {:>5} {:>8}  {}{}\n", r.isDead ? "-" : std::to_string(r.offset),
                         r.size, 1u << r.log2Align, int{r.isDead}, int{r.isSpillSlot}, static_cast<int>(r.category),
                         r.name, r.isFixed ? " (fixed)" : "");

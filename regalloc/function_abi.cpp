@@ -2,6 +2,7 @@
 
 #include "encoder/isa/mods.h"
 #include "ori/builder.h"
+#include "ori/call_abi.h"
 #include "regalloc/calls.h"
 #include "regalloc/frame.h"
 #include "support/check.h"
@@ -50,11 +51,11 @@ Saved findSaved(const ori::Function& function) {
       }
   Saved saved;
   for (std::uint32_t r = 0; r < written.size(); ++r)
-    if ((written[r] || (r == kFramePointer && function.hasFramePointer)) && r != kStackPointer &&
-        isKeptByFunctions(File::R, r))
+    if ((written[r] || (r == ori::kFramePointer && function.hasFramePointer)) && r != ori::kStackPointer &&
+        ori::isKeptByFunctions(File::R, r))
       saved.registers.push_back(r);
   for (std::uint32_t b = 0; b < barriers.size(); ++b)
-    if (barriers[b] && isKeptByFunctions(File::B, b)) saved.barriers.push_back(b);
+    if (barriers[b] && ori::isKeptByFunctions(File::B, b)) saved.barriers.push_back(b);
   return saved;
 }
 
@@ -94,10 +95,12 @@ class Expander {
     return where;
   }
   void store(ori::Builder& b, std::uint32_t r, std::size_t word) const {
-    b.emit(Op::STL, {reg(kStackPointer), IsaOperand(), place(word), reg(r)}, {{isa::Mod::Size, isa::MemSize::B32}});
+    b.emit(Op::STL, {reg(ori::kStackPointer), IsaOperand(), place(word), reg(r)},
+           {{isa::Mod::Size, isa::MemSize::B32}});
   }
   void load(ori::Builder& b, std::uint32_t r, std::size_t word) const {
-    b.emit(Op::LDL, {reg(r), reg(kStackPointer), IsaOperand(), place(word)}, {{isa::Mod::Size, isa::MemSize::B32}});
+    b.emit(Op::LDL, {reg(r), reg(ori::kStackPointer), IsaOperand(), place(word)},
+           {{isa::Mod::Size, isa::MemSize::B32}});
   }
 
   /// Where the frame is aligned, stack parameters are at a known distance only from the caller's stack pointer.
@@ -130,7 +133,7 @@ class Expander {
     ori::Builder b = ori::Builder::before(function_, entry_);
     b.setSource(entry_->source);
     std::size_t word = 0;
-    if (alignsStack_) store(b, kScratchAtEntry, word++); // insertFrame puts the caller's stack pointer there
+    if (alignsStack_) store(b, ori::kScratchAtEntry, word++); // insertFrame puts the caller's stack pointer there
     for (const std::uint32_t r : saved_.registers)
       store(b, r, word++);
     std::uint32_t words = 0;
@@ -143,14 +146,14 @@ class Expander {
       for (const std::uint32_t r : through)
         store(b, r, word++);
     });
-    if (function_.hasFramePointer) b.emit(Op::MOV, {reg(kFramePointer), reg(kStackPointer)});
+    if (function_.hasFramePointer) b.emit(Op::MOV, {reg(ori::kFramePointer), reg(ori::kStackPointer)});
     std::vector<Move> moves;
     for (unsigned i = 0; i < entry_->operandCount; ++i) {
       const IsaOperand to = entry_->op_(i).value();
       for (unsigned w = 0; w < to.width && !to.isZeroReg(); ++w)
-        moves.push_back({to.reg + w, reg(kFirstArgument + 4 * i + w)});
+        moves.push_back({to.reg + w, reg(ori::kFirstArgument + 4 * i + w)});
     }
-    emitMoves(b, std::move(moves), kScratchAtEntry);
+    emitMoves(b, std::move(moves), ori::kScratchAtEntry);
     function_.erase(entry_);
   }
 
@@ -160,9 +163,9 @@ class Expander {
     b.setSource(end->source);
     std::vector<Move> moves;
     for (unsigned i = 0; i < end->operandCount; ++i)
-      moves.push_back({kFirstArgument + i, end->op_(i).value()});
+      moves.push_back({ori::kFirstArgument + i, end->op_(i).value()});
     emitMoves(b, std::move(moves), 0);
-    if (function_.hasFramePointer) b.emit(Op::MOV, {reg(kStackPointer), reg(kFramePointer)});
+    if (function_.hasFramePointer) b.emit(Op::MOV, {reg(ori::kStackPointer), reg(ori::kFramePointer)});
     std::size_t word = firstRegister() + saved_.registers.size();
     bool areLoaded = false;
     const auto loadRegisters = [&] {
@@ -179,10 +182,10 @@ class Expander {
                     b.emit(Op::BMOV_B, {IsaOperand::physical(File::B, saved_.barriers[first + i]), reg(through[i])});
                 });
     loadRegisters();
-    if (alignsStack_) load(b, kScratchAtEntry, 0);
+    if (alignsStack_) load(b, ori::kScratchAtEntry, 0);
     IsaOperand nowhere; // RET adds it to the address
     nowhere.kind = IsaOperand::Kind::Symbol;
-    b.emit(Op::RET, {IsaOperand::pt(), reg(kReturnAddress, 2), nowhere}, {{isa::Mod::Sub, 1}}); // ABS
+    b.emit(Op::RET, {IsaOperand::pt(), reg(ori::kReturnAddress, 2), nowhere}, {{isa::Mod::Sub, 1}}); // ABS
     function_.erase(end);
   }
 
@@ -190,8 +193,8 @@ class Expander {
   /// preserved.
   static std::vector<std::uint32_t> freeAfter(std::uint32_t words, bool withScratch) {
     std::vector<std::uint32_t> all{0};
-    if (withScratch) all.push_back(kScratchAtEntry);
-    for (std::uint32_t r = kFirstArgument + words; r < kFirstArgument + kMaxArguments; ++r)
+    if (withScratch) all.push_back(ori::kScratchAtEntry);
+    for (std::uint32_t r = ori::kFirstArgument + words; r < ori::kFirstArgument + ori::kMaxArguments; ++r)
       all.push_back(r);
     return all;
   }

@@ -4,8 +4,8 @@
 #include "encoder/isa/effects.h"
 #include "ori/analysis/analyses.h"
 #include "ori/analysis/convergence.h"
+#include "ori/calls.h"
 #include "ori/results.h"
-#include "regalloc/calls.h"
 #include "regalloc/wgmma_sync.h"
 #include "support/check.h"
 
@@ -249,10 +249,11 @@ bool isWarpFile(File file) {
 /// (observed).
 bool mayDrop(const Instr& instr, const Operand& result) {
   const isa::InstrDesc& row = isa::desc(instr.op);
-  if (row.isPseudo()) return isCall(instr);
+  if (row.isPseudo()) return ori::isCall(instr);
   switch (isa::latencyClassOf(instr.op, instr.mods)) {
   case isa::LatencyClass::Gmma: return false;
-  case isa::LatencyClass::TensorLoad: return row.slotIndex("Rs") < 0 || &result != &instr.op_(row.slotIndex("Rd"));
+  case isa::LatencyClass::TensorLoad:
+    return row.slotIndex(isa::SlotId::Rs) < 0 || &result != &instr.op_(row.slotIndex(isa::SlotId::Rd));
   default: return true;
   }
 }

@@ -53,7 +53,7 @@ class Mender {
       take(id, slot);
       for (const std::uint32_t other : out) {
         ++timesOut_[other];
-        if (const std::size_t free = freeSlots(other).from(0); free != SlotSet::kMost)
+        if (const std::size_t free = freeSlots(other).from(0); free != SlotSet::kMax)
           take(other, static_cast<std::uint32_t>(free));
         else
           waiting.push_back(other);
@@ -158,7 +158,7 @@ class Mender {
   /// All slots that are free for a web.
   const SlotSet& freeSlots(std::uint32_t id) {
     FreeSlots& free = known(id);
-    for (std::size_t slot = free.stale.from(0); slot != SlotSet::kMost; slot = free.stale.from(slot + 1))
+    for (std::size_t slot = free.stale.from(0); slot != SlotSet::kMax; slot = free.stale.from(slot + 1))
       free.slots.set(slot, isFree(webs_.all[id], slot));
     free.stale = {};
     return free.slots;
@@ -168,7 +168,7 @@ class Mender {
     FreeSlots& free = known(id);
     if ((free.slots & ~free.stale & ~given).any()) return true;
     const SlotSet others = free.stale & ~given;
-    for (std::size_t slot = others.from(0); slot != SlotSet::kMost; slot = others.from(slot + 1)) {
+    for (std::size_t slot = others.from(0); slot != SlotSet::kMax; slot = others.from(slot + 1)) {
       const bool isNow = isFree(webs_.all[id], slot);
       free.slots.set(slot, isNow);
       free.stale.set(slot, false);
@@ -253,7 +253,7 @@ class Mender {
       }
       const SlotSet may = touching(runs, web.width) & movableSlots(other);
       bool finds = false;
-      for (std::size_t slot = may.from(0); slot != SlotSet::kMost && !finds; slot = may.from(slot + 1))
+      for (std::size_t slot = may.from(0); slot != SlotSet::kMax && !finds; slot = may.from(slot + 1))
         finds = isFreeThen(other, static_cast<std::uint32_t>(slot), id, trial, query);
       if (!finds) cost += (kHomeless * web.width - 1) * (1 + timesOut_[other]);
     }
@@ -265,7 +265,7 @@ class Mender {
     trials_.clear();
     owners_.clear();
     const SlotSet may = movableSlots(id);
-    for (std::size_t at = may.from(0); at != SlotSet::kMost; at = may.from(at + 1)) {
+    for (std::size_t at = may.from(0); at != SlotSet::kMax; at = may.from(at + 1)) {
       const auto slot = static_cast<std::uint32_t>(at);
       const auto first = static_cast<std::uint32_t>(owners_.size());
       addOwnersAgainst(id, slot, owners_);

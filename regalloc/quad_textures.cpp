@@ -34,7 +34,7 @@ class Expansion {
 
   void run() {
     // The results may share registers with the sources, so the handle is copied first: later lanes may still need it.
-    if (mod(Mod::Bindless) != 0) b_.emit(Op::MOV, {own(kHandle), word("Rb", 0)});
+    if (mod(Mod::Bindless) != 0) b_.emit(Op::MOV, {own(kHandle), word(isa::SlotId::Rb, 0)});
     for (unsigned lane = 0; lane < kLanes; ++lane)
       takeTurn(lane);
   }
@@ -49,14 +49,10 @@ class Expansion {
                             kScratch = 10, kHandle = 7, kMissing = 4, kMovedMissing = 5;
 
   unsigned mod(Mod kind) const { return isa::getMod(from_.op, from_.mods, kind); }
-  IsaOperand slot(std::string_view name) const {
-    return from_.op_(static_cast<unsigned>(isa::desc(from_.op).slotIndex(name))).value();
-  }
+  IsaOperand slot(isa::SlotId name) const { return from_.op_(isa::desc(from_.op).slot(name)).value(); }
   /// An operand that may be RZ, as an immediate 0 then.
-  IsaOperand number(std::string_view name) const {
-    return slot(name).isZeroReg() ? IsaOperand::immediate(0) : slot(name);
-  }
-  IsaOperand word(std::string_view name, unsigned at) const { return ori::component(slot(name), at); }
+  IsaOperand number(isa::SlotId name) const { return slot(name).isZeroReg() ? IsaOperand::immediate(0) : slot(name); }
+  IsaOperand word(isa::SlotId name, unsigned at) const { return ori::component(slot(name), at); }
 
   void take(unsigned to, const IsaOperand& from, const IsaOperand& lane) {
     b_.emit(Op::SHFL, {IsaOperand::pt(), own(to), from, lane, IsaOperand::immediate(kWithinQuad)},
@@ -69,25 +65,25 @@ class Expansion {
     const bool hasHandle = mod(Mod::Bindless) != 0;
     const IsaOperand who = hasHandle ? lastingLane(lane) : IsaOperand::immediate(static_cast<std::int32_t>(lane));
     const unsigned geometry = mod(Mod::Geometry), layers = geometry >= kFirstWithLayers ? 1 : 0;
-    const unsigned coordinates = slot("Ra").width, derivatives = slot("Rx").width;
+    const unsigned coordinates = slot(isa::SlotId::Ra).width, derivatives = slot(isa::SlotId::Rx).width;
     for (unsigned w = 0; w < coordinates; ++w)
-      take(kCoordinates + w, word("Ra", w), who);
+      take(kCoordinates + w, word(isa::SlotId::Ra, w), who);
     for (unsigned d = 0; d < derivatives; ++d) {
-      take(kByX + d, word("Rx", d), who);
-      take(kByY + d, word("Ry", d), who);
+      take(kByX + d, word(isa::SlotId::Rx, d), who);
+      take(kByY + d, word(isa::SlotId::Ry, d), who);
       const IsaOperand sum = own(kCoordinates + layers + d);
       b_.emit(Op::FSWZADD_RIGHT, {sum, own(kByX + d), sum});
       b_.emit(Op::FSWZADD_BELOW, {sum, own(kByY + d), sum});
     }
     if (geometry == kCube || geometry == kCubeLayers) projectOnCube(kCoordinates + layers);
-    const IsaOperand rest = slot("Rb");
+    const IsaOperand rest = slot(isa::SlotId::Rb);
     const unsigned restWords = rest.isZeroReg() ? 0 : rest.width;
     for (unsigned w = 0; w < restWords; ++w)
       take(kRest + w, hasHandle && w == 0 ? own(kHandle) : ori::component(rest, w), who);
     read(hasHandle, coordinates, restWords);
     // The first lane's texel is the one at the unshifted coordinates; the other lanes' turns take it.
     unsigned texel = kTexel, missing = kMissing;
-    const bool hasPredicate = !slot("Rp").isZeroReg();
+    const bool hasPredicate = !slot(isa::SlotId::Rp).isZeroReg();
     if (hasPredicate)
       b_.emit(Op::SEL, {own(kMissing), IsaOperand::rz(), IsaOperand::immediate(1), isMissing_.notted()});
     if (lane != 0) {
@@ -99,9 +95,9 @@ class Expansion {
     }
     b_.emit(Op::BMOV_TO_ACTIVE, {saved_});
     for (unsigned c = 0; c < kLanes; ++c)
-      if (const IsaOperand to = word(c < 2 ? "Rd" : "Rd2", c % 2); !to.isZeroReg())
+      if (const IsaOperand to = word(c < 2 ? isa::SlotId::Rd : isa::SlotId::Rd2, c % 2); !to.isZeroReg())
         b_.emit(Op::MOV, {to, own(texel + c), IsaOperand::immediate(1 << lane)});
-    if (hasPredicate) b_.emit(Op::MOV, {slot("Rp"), own(missing), IsaOperand::immediate(1 << lane)});
+    if (hasPredicate) b_.emit(Op::MOV, {slot(isa::SlotId::Rp), own(missing), IsaOperand::immediate(1 << lane)});
   }
 
   /// The number of `lane` if that lane is active, otherwise of another active one: registers of lanes that were woken
@@ -139,10 +135,10 @@ class Expansion {
   }
 
   void read(bool hasHandle, unsigned coordinates, unsigned rest) {
-    std::vector<IsaOperand> operands{slot("Rp").isZeroReg() ? IsaOperand::pt() : isMissing_, own(kTexel + 2, 2),
-                                     own(kTexel, 2), own(kCoordinates, coordinates),
+    std::vector<IsaOperand> operands{slot(isa::SlotId::Rp).isZeroReg() ? IsaOperand::pt() : isMissing_,
+                                     own(kTexel + 2, 2), own(kTexel, 2), own(kCoordinates, coordinates),
                                      rest != 0 ? own(kRest, rest) : IsaOperand()};
-    if (!hasHandle) operands.insert(operands.end(), {number("bank"), number("index")});
+    if (!hasHandle) operands.insert(operands.end(), {number(isa::SlotId::bank), number(isa::SlotId::index)});
     constexpr unsigned kAuto = 0, kInQuad = 1;
     const std::vector<isa::ModValue> mods{{Mod::Geometry, mod(Mod::Geometry)},
                                           {Mod::Sub, kAuto},

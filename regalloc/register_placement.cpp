@@ -1,7 +1,7 @@
 #include "regalloc/register_placement.h"
 
+#include "ori/call_abi.h"
 #include "regalloc/accumulators.h"
-#include "regalloc/call_abi.h"
 
 #include <algorithm>
 #include <numeric>
@@ -157,13 +157,13 @@ class Placer::Pass {
         bestCost = cost;
       };
       if (budget_.isCallable) {
-        for (std::size_t slot = free.from(0); slot != SlotSet::kMost; slot = free.from(slot + 1))
+        for (std::size_t slot = free.from(0); slot != SlotSet::kMax; slot = free.from(slot + 1))
           consider(static_cast<std::uint32_t>(slot));
-      } else if (const std::size_t first = free.from(0); first != SlotSet::kMost) {
+      } else if (const std::size_t first = free.from(0); first != SlotSet::kMax) {
         // The cost of a slot grows with its number, except for slots that a copy prefers.
         consider(static_cast<std::uint32_t>(first));
         for (const std::uint32_t wish : wishes_)
-          if (wish < SlotSet::kMost && free[wish]) consider(wish);
+          if (wish < SlotSet::kMax && free[wish]) consider(wish);
       }
     }
     placement_.slotOf[id] = best;
@@ -194,7 +194,7 @@ class Placer::Pass {
   /// The web, and the webs connected to it by copies that need no instruction because both ends have the same place.
   /// Empty if a physical register is among them, or if there are many.
   std::vector<std::uint32_t> heldTogether(std::uint32_t id) const {
-    constexpr std::size_t kMost = 16;
+    constexpr std::size_t kMax = 16;
     std::vector<std::uint32_t> group = {id};
     for (std::size_t i = 0; i < group.size(); ++i)
       for (const Partner& partner : placer_.partnersOf(group[i])) {
@@ -203,7 +203,7 @@ class Placer::Pass {
         if (base != placement_.slotOf[group[i]]) continue;
         if (isPhysical) return {};
         if (std::ranges::find(group, partner.web) != group.end()) continue;
-        if (group.size() == kMost) return {};
+        if (group.size() == kMax) return {};
         group.push_back(partner.web);
       }
     return group;
@@ -257,7 +257,7 @@ class Placer::Pass {
       cost += kNewRegister * static_cast<std::int64_t>(base + web.width - placement_.used);
     if (budget_.isCallable)
       for (unsigned i = 0; i < web.width; ++i)
-        if (isKeptByFunctions(budget_.file, base + i) && !isSaved_[base + i]) cost += kSavedRegister;
+        if (ori::isKeptByFunctions(budget_.file, base + i) && !isSaved_[base + i]) cost += kSavedRegister;
     for (std::uint32_t wish : wishes_)
       cost -= wish == base ? kCopyAffinity : 0;
     return cost;
@@ -281,8 +281,8 @@ template <typename F> void forEachFixed(const RegisterBudget& budget, F&& f) {
   const SlotSet all = SlotSet::between(0, budget.limit);
   for (const CallPoints::Lost& lost : budget.calls.lost)
     f(lost.where, lost.slots & all);
-  if (budget.file == isa::File::R && kScratchAtEntry < budget.limit)
-    f(budget.calls.entry, SlotSet::between(kScratchAtEntry, kScratchAtEntry + 1));
+  if (budget.file == isa::File::R && ori::kScratchAtEntry < budget.limit)
+    f(budget.calls.entry, SlotSet::between(ori::kScratchAtEntry, ori::kScratchAtEntry + 1));
   for (const PointLimit& fewer : budget.limits)
     f(fewer.where, SlotSet::between(fewer.limit, budget.limit));
 }
@@ -302,7 +302,7 @@ bool lacksLess(const Placement& a, const Placement& b, const Webs& webs) {
 std::vector<RegisterOccupancy> fixedSlots(const RegisterBudget& budget) {
   std::vector<RegisterOccupancy> slots(budget.limit);
   forEachFixed(budget, [&](const Range& where, const SlotSet& taken) {
-    for (std::size_t r = taken.from(0); r != SlotSet::kMost; r = taken.from(r + 1))
+    for (std::size_t r = taken.from(0); r != SlotSet::kMax; r = taken.from(r + 1))
       slots[r].occupy(where);
   });
   return slots;

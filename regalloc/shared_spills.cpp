@@ -4,8 +4,8 @@
 #include "encoder/isa/mods.h"
 #include "encoder/isa/target.h"
 #include "ori/builder.h"
+#include "ori/calls.h"
 #include "ori/module.h"
-#include "regalloc/calls.h"
 #include "regalloc/webs.h"
 #include "support/align.h"
 #include "support/check.h"
@@ -29,10 +29,9 @@ constexpr unsigned kMaxThreads = 1024;
 constexpr std::int32_t kTidX = 33, kTidY = 34, kTidZ = 35, kCgaCtaId = 136;
 
 /// The threads of the largest block that the program allows.
-unsigned mostThreads(const ori::LaunchBounds& bounds) {
-  const std::uint32_t* size = bounds.reqntid[0] != 0 ? bounds.reqntid : bounds.maxntid;
-  if (size[0] == 0) return kMaxThreads;
-  return std::min(size[0] * std::max(size[1], 1u) * std::max(size[2], 1u), kMaxThreads);
+unsigned maxThreads(const ori::LaunchBounds& bounds) {
+  const unsigned threads = bounds.threads();
+  return threads == 0 ? kMaxThreads : std::min(threads, kMaxThreads);
 }
 
 std::uint32_t slotsBegin(const ori::Function& function) {
@@ -100,20 +99,16 @@ void replaceAccess(ori::Function& function, ori::Instr* local, unsigned firstWor
   const bool isLoad = local->op == Op::LDL;
   const Op op = isLoad ? Op::LDS : Op::STS;
   const isa::InstrDesc &from = isa::desc(local->op), &row = isa::desc(op);
-  const auto operandOf = [&](std::string_view name) {
-    return local->op_(static_cast<unsigned>(from.slotIndex(name))).value();
-  };
-  const IsaOperand data = operandOf(isLoad ? "Rd" : "Rb"), where = operandOf("offset");
+  const auto operandOf = [&](isa::SlotId name) { return local->op_(from.slot(name)).value(); };
+  const IsaOperand data = operandOf(isLoad ? isa::SlotId::Rd : isa::SlotId::Rb), where = operandOf(isa::SlotId::offset);
   const unsigned width = std::max<unsigned>(data.width, 1);
   for (unsigned w = 0; w < width; ++w) {
     std::vector<IsaOperand> operands(row.defaults.begin(), row.defaults.begin() + row.slotCount);
-    const auto set = [&](std::string_view name, const IsaOperand& o) {
-      operands[static_cast<unsigned>(row.slotIndex(name))] = o;
-    };
+    const auto set = [&](isa::SlotId name, const IsaOperand& o) { operands[row.slot(name)] = o; };
     const unsigned word = firstWord + static_cast<unsigned>(where.imm) / kWordBytes + w;
-    set(isLoad ? "Rd" : "Rb", ori::component(data, w));
-    set("Ra", IsaOperand::physical(File::R, kSharedSpillBase));
-    set("offset", IsaOperand::immediate(static_cast<std::int32_t>(word * kRowBytes)));
+    set(isLoad ? isa::SlotId::Rd : isa::SlotId::Rb, ori::component(data, w));
+    set(isa::SlotId::Ra, IsaOperand::physical(File::R, kSharedSpillBase));
+    set(isa::SlotId::offset, IsaOperand::immediate(static_cast<std::int32_t>(word * kRowBytes)));
     ori::Instr* shared = function.create(op, operands);
     ORIAS_CHECK(isa::setMod(op, shared->mods, {isa::Mod::Size, isa::MemSize::B32}));
     shared->source = local->source;
@@ -161,13 +156,13 @@ void insertBase(ori::Function& function, unsigned words) {
 } // namespace
 
 bool maySpillToShared(const ori::Function& function) {
-  return function.isKernel() && !hasCalls(function) && !function.growsStack && !function.usesDynamicShared &&
+  return function.isKernel() && !ori::hasCalls(function) && !function.growsStack && !function.usesDynamicShared &&
          !function.module().relocatable;
 }
 
 std::uint32_t sharedSpillBytes(const ori::Function& function, unsigned words) {
   if (words == 0) return function.sharedBytes;
-  const unsigned warps = (mostThreads(function.bounds) + kWarpThreads - 1) / kWarpThreads;
+  const unsigned warps = (maxThreads(function.bounds) + kWarpThreads - 1) / kWarpThreads;
   return slotsBegin(function) + warps * words * kRowBytes;
 }
 

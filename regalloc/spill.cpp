@@ -2,6 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
+#include "ori/call_abi.h"
 #include "regalloc/gap_choice.h"
 #include "regalloc/recompute.h"
 #include "support/check.h"
@@ -601,7 +602,7 @@ class Spiller {
       forEachPiece(sub, width, [&](unsigned at, unsigned n) {
         Instr* load = memoryAccess(Op::LDL, ori::component(temp, at - sub, n), at, n);
         insert(where, load);
-        note(load, SpillMove::Kind::Load, "Rd");
+        note(load, SpillMove::Kind::Load, isa::SlotId::Rd);
         state_.loadBytes += 4 * n;
       });
     else if constexpr (std::is_same_v<Where, Instr>)
@@ -616,7 +617,7 @@ class Spiller {
         Instr* store = memoryAccess(Op::STL, ori::component(temp, at - sub, n), at, n);
         function_.setGuard(store, guard);
         function_.insertAfter(last, store);
-        note(store, SpillMove::Kind::Store, "Rb");
+        note(store, SpillMove::Kind::Store, isa::SlotId::Rb);
         state_.storeBytes += 4 * n;
         last = store;
       });
@@ -643,24 +644,17 @@ class Spiller {
     where.kind = IsaOperand::Kind::Frame;
     where.reg = frameObject_;
     where.imm = static_cast<std::int32_t>(4 * (offset_ + at));
-    operands[slot(row, op == Op::LDL ? "Rd" : "Rb")] = data;
-    operands[slot(row, "Ra")] = IsaOperand::physical(File::R, 1);
-    operands[slot(row, "offset")] = where;
+    operands[row.slot(op == Op::LDL ? isa::SlotId::Rd : isa::SlotId::Rb)] = data;
+    operands[row.slot(isa::SlotId::Ra)] = IsaOperand::physical(File::R, ori::kStackPointer);
+    operands[row.slot(isa::SlotId::offset)] = where;
     Instr* instr = function_.create(op, operands);
     const isa::MemSize size = words == 4 ? isa::MemSize::B128 : words == 2 ? isa::MemSize::B64 : isa::MemSize::B32;
     ORIAS_CHECK(isa::setMod(op, instr->mods, {isa::Mod::Size, size}));
     return instr;
   }
 
-  static unsigned slot(const isa::InstrDesc& row, std::string_view name) {
-    int index = row.slotIndex(name);
-    ORIAS_CHECK(index >= 0);
-    return static_cast<unsigned>(index);
-  }
-
-  void note(Instr* instr, SpillMove::Kind kind, std::string_view slotName) {
-    state_.assignment.spillMoves[instr->id] = {kind, static_cast<std::uint8_t>(slot(isa::desc(instr->op), slotName)),
-                                               0};
+  void note(Instr* instr, SpillMove::Kind kind, isa::SlotId slotName) {
+    state_.assignment.spillMoves[instr->id] = {kind, static_cast<std::uint8_t>(isa::desc(instr->op).slot(slotName)), 0};
   }
 
   bool isInMemory() const { return file_ == spillFile_; }
@@ -669,8 +663,9 @@ class Spiller {
   void moveToUniform(ori::Builder& b, const IsaOperand& to, const IsaOperand& from) {
     Instr* move = b.emit(Op::R2UR, {IsaOperand::pt(), to, from});
     const isa::InstrDesc& row = isa::desc(Op::R2UR);
-    state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, static_cast<std::uint8_t>(slot(row, "URd")),
-                                              static_cast<std::uint8_t>(slot(row, "Ra"))};
+    state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move,
+                                              static_cast<std::uint8_t>(row.slot(isa::SlotId::URd)),
+                                              static_cast<std::uint8_t>(row.slot(isa::SlotId::Ra))};
   }
   /// R := UR.
   void moveToLanes(ori::Builder& b, const IsaOperand& to, const IsaOperand& from) {

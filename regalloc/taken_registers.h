@@ -12,7 +12,7 @@ namespace orias::regalloc {
 /// A set of slots of one register file. No file has more than 256.
 class SlotSet {
  public:
-  static constexpr unsigned kWords = 4, kMost = 64 * kWords;
+  static constexpr unsigned kWords = 4, kMax = 64 * kWords;
 
   SlotSet() = default;
   /// The slots from `first` to `last`, exclusive.
@@ -40,13 +40,13 @@ class SlotSet {
     words_[slot / 64] = isIn ? words_[slot / 64] | bit : words_[slot / 64] & ~bit;
   }
   bool any() const { return (words_[0] | words_[1] | words_[2] | words_[3]) != 0; }
-  /// The first slot of the set from `slot` on; kMost if there is none.
+  /// The first slot of the set from `slot` on; kMax if there is none.
   std::size_t from(std::size_t slot) const {
-    if (slot >= kMost) return kMost;
+    if (slot >= kMax) return kMax;
     std::size_t w = slot / 64;
     for (std::uint64_t word = words_[w] & ~std::uint64_t{0} << (slot & 63);; word = words_[w]) {
       if (word != 0) return 64 * w + static_cast<std::size_t>(std::countr_zero(word));
-      if (++w == kWords) return kMost;
+      if (++w == kWords) return kMax;
     }
   }
 

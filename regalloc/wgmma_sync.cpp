@@ -36,16 +36,16 @@ bool isEmptyProduct(const Instr& instr) {
   return instr.op_(0).isZeroReg();
 }
 
-unsigned slotOf(const Instr& instr, std::string_view name) {
-  return static_cast<unsigned>(isa::desc(instr.op).slotIndex(name));
+unsigned slotOf(const Instr& instr, isa::SlotId name) {
+  return isa::desc(instr.op).slot(name);
 }
 
 bool closesGroup(const Instr& product) {
-  return product.op_(slotOf(product, "gsb")).imm == 0;
+  return product.op_(slotOf(product, isa::SlotId::gsb)).imm == 0;
 }
 
 unsigned leftUnderWay(const Instr& wait) {
-  return static_cast<unsigned>(wait.op_(slotOf(wait, "count")).imm);
+  return static_cast<unsigned>(wait.op_(slotOf(wait, isa::SlotId::count)).imm);
 }
 
 /// Whether this copies a register to itself after allocation; phase 107 removes it.
@@ -89,7 +89,7 @@ class Orderer {
   // --- groups
 
   void close(Instr* product) {
-    if (product) function_.setOperand(product, slotOf(*product, "gsb"), Operand::immediate(0));
+    if (product) function_.setOperand(product, slotOf(*product, isa::SlotId::gsb), Operand::immediate(0));
   }
 
   /// The last product before the end of a group closes it; so does the last one of a block, or the last one before a
@@ -198,13 +198,13 @@ class Orderer {
 
   template <typename F> void forEachRegister(const Instr& instr, F&& f) const {
     const bool multiplies = isProduct(instr);
-    isa::forEachTouch(instr.op, std::span<const std::uint8_t, isa::kMaxMods>(instr.mods), instr.guard(),
-                      std::span<const ori::Operand>(instr.ops()), function_.module().target(),
-                      [&](const isa::Touch& t) {
-                        if (t.file != File::R || t.reg >= kRegisters) return;
-                        const bool isSum = multiplies && (t.isDef || t.operand == &instr.op_(slotOf(instr, "Rc")));
-                        f(t.reg, t.isDef, isSum);
-                      });
+    isa::forEachTouch(
+        instr.op, std::span<const std::uint8_t, isa::kMaxMods>(instr.mods), instr.guard(),
+        std::span<const ori::Operand>(instr.ops()), function_.module().target(), [&](const isa::Touch& t) {
+          if (t.file != File::R || t.reg >= kRegisters) return;
+          const bool isSum = multiplies && (t.isDef || t.operand == &instr.op_(slotOf(instr, isa::SlotId::Rc)));
+          f(t.reg, t.isDef, isSum);
+        });
   }
 
   // --- blocks
@@ -292,7 +292,7 @@ class Orderer {
 
 bool isWgmmaInput(const Instr& instr, const ori::Operand& operand) {
   if (!isProduct(instr) || operand.isDef || !operand.isReg(File::R)) return false;
-  return &operand != &instr.op_(slotOf(instr, "Rc")) && &operand != &instr.guard();
+  return &operand != &instr.op_(slotOf(instr, isa::SlotId::Rc)) && &operand != &instr.guard();
 }
 
 bool pinWgmmaInputs(ori::Function& function) {

@@ -293,7 +293,7 @@ struct Module {
   std::vector<Variable> variables;       ///< in the order of their declarations
   std::vector<AddressSlot> addressTable; ///< constant bank 4
   /// 32-bit values that the driver writes into the code: undefined weak symbols.
-  std::vector<std::string> driverWords;
+  std::vector<std::string> driverPatches;
   std::vector<HandleSymbol> handles;   ///< in the order of their declarations
   bool hasIndependentSamplers = false; ///< textures and samplers are separate
   bool waitsForErrorsAtExit = false;   ///< EIATTR_GEN_ERRBAR_AT_EXIT: error barriers before the exits

@@ -39,7 +39,7 @@ inline constexpr std::uint32_t kHandleBytes = 4;
 inline constexpr std::uint32_t kTensorRecordBytes =
     0x20; // after the reserved shared memory: the code's records of its tensor memory (observed)
 inline constexpr const char* kReservedShared = ".nv.reservedSmem.offset0";
-inline constexpr std::uint64_t kDriverWordBytes = 4; ///< the size of the symbols in Module::driverWords
+inline constexpr std::uint64_t kDriverWordBytes = 4; ///< the size of the symbols in Module::driverPatches
 
 inline constexpr std::uint64_t kTextAlignment = 128;
 inline constexpr std::uint64_t kLargestImage = std::uint64_t{1} << 32;

@@ -327,7 +327,7 @@ class Reader {
       if (!isObject(symbol) || symbol.name.empty()) continue;
       if (symbol.section == SHN_UNDEF) {
         if (symbol.binding == STB_WEAK && symbol.size == kDriverWordBytes && symbol.name != kReservedShared)
-          module_.driverWords.push_back(symbol.name);
+          module_.driverPatches.push_back(symbol.name);
         if (symbol.binding == STB_GLOBAL) {
           Variable variable;
           variable.name = symbol.name;

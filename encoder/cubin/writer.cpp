@@ -212,7 +212,7 @@ class Writer {
     }
     for (const InnerFunction& inner : function.inner)
       if (inner.binding != Binding::Global) addInnerSymbol(function, inner);
-    for (const std::string& name : module_.driverWords)
+    for (const std::string& name : module_.driverPatches)
       if (!hasSymbol(name) &&
           std::ranges::find(function.relocations, name, &Relocation::symbol) != function.relocations.end())
         addSymbol(name, STT_OBJECT, STB_WEAK, kNone, 0, kDriverWordBytes);

@@ -7,8 +7,11 @@
 #include "encoder/isa/isa.h"
 #include "encoder/isa/latency_class.h"
 #include "encoder/isa/mods.h"
+#include "encoder/isa/slot_id.h"
+#include "support/check.h"
 
 #include <array>
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -149,20 +152,7 @@ inline constexpr std::uint16_t kFromSm90 = kSm90 | kFromSm100, kAllSms = kOlderS
 /// The chips with tensor memory.
 inline constexpr std::uint16_t kTensorSms = kSm100 | kSm103 | kSm110;
 
-/// The name of a slot as a hash, which is faster to compare than text.
-struct SlotKey {
-  std::uint32_t value = 0;
-
-  constexpr SlotKey() = default;
-  constexpr SlotKey(std::string_view name) : value(2166136261U) {
-    for (const char c : name)
-      value = (value ^ static_cast<std::uint8_t>(c)) * 16777619U; // FNV-1a
-  }
-  template <std::size_t N> constexpr SlotKey(const char (&name)[N]) : SlotKey(std::string_view(name)) {}
-  friend constexpr bool operator==(SlotKey, SlotKey) = default;
-};
-
-/// One row of the table. The fields that phases use most are in the first cache lines.
+/// One row of the table. The first cache line has what phases use most. Bits, text and defaults follow.
 struct alignas(64) InstrDesc {
   std::uint32_t flags = 0;
   Op op{};
@@ -173,8 +163,8 @@ struct alignas(64) InstrDesc {
   Alias alias = Alias::None;
   std::array<Role, kMaxOperands> roles{}; ///< of the slots
   std::array<Mod, kMaxMods> modKinds{};   ///< of the modifiers
+  std::array<SlotId, kMaxOperands> slotIds{};
   std::array<std::uint8_t, kMaxMods> modDefaults{};
-  std::array<SlotKey, kMaxOperands> slotKeys{};
   std::string_view name;     ///< the enumerator
   std::string_view mnemonic; ///< with the parts that are not modifiers: "IMAD.WIDE"
   std::array<SlotDesc, kMaxOperands> slots{};
@@ -196,11 +186,17 @@ struct alignas(64) InstrDesc {
       if (modKinds[i] == kind) return static_cast<int>(i);
     return -1;
   }
-  /// Index of a slot by its name ("Rd", "Pp"), or -1.
-  int slotIndex(SlotKey slotName) const {
+  /// Index of a slot, or -1.
+  int slotIndex(SlotId id) const {
     for (unsigned i = 0; i < slotCount; ++i)
-      if (slotKeys[i] == slotName) return static_cast<int>(i);
+      if (slotIds[i] == id) return static_cast<int>(i);
     return -1;
+  }
+  /// Index of a slot that the instruction has; else this is an InternalError.
+  unsigned slot(SlotId id) const {
+    const int index = slotIndex(id);
+    ORIAS_CHECK(index >= 0);
+    return static_cast<unsigned>(index);
   }
   /// The field of a slot's operand in a form.
   constexpr const FieldEnc& field(const Form& form, unsigned slot) const {
@@ -209,6 +205,8 @@ struct alignas(64) InstrDesc {
     return fields[slot];
   }
 };
+
+static_assert(offsetof(InstrDesc, modDefaults) <= 64);
 
 namespace detail {
 [[gnu::visibility("hidden")]] extern const InstrDesc kRows[]; // by Op

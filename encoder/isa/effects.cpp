@@ -11,7 +11,7 @@ unsigned minStallOf(const Inst& inst, const Target& target) {
 }
 
 std::uint8_t awaitedScoreboards(const Inst& inst) {
-  const int list = desc(inst.op).slotIndex("others");
+  const int list = desc(inst.op).slotIndex(isa::SlotId::others);
   const unsigned listed = list < 0 ? 0 : static_cast<unsigned>(inst.operands[static_cast<unsigned>(list)].imm);
   return static_cast<std::uint8_t>(inst.control.waitMask | listed);
 }
@@ -22,7 +22,7 @@ LatencyClass latencyClassOf(Op op, std::span<const std::uint8_t, kMaxMods> mods)
   case LatencyClass::Hmma:
   case LatencyClass::Imma: {
     // The latency of a tensor operation depends on its inner dimension, which determines the registers of A.
-    const int a = row.slotIndex("Ra");
+    const int a = row.slotIndex(isa::SlotId::Ra);
     const unsigned width = a < 0 ? 4 : operandWidth(op, mods, static_cast<unsigned>(a));
     const LatencyClass half = row.latencyClass == LatencyClass::Imma ? LatencyClass::ImmaShort : LatencyClass::MmaShort;
     return width >= 4 ? row.latencyClass : width == 2 ? half : LatencyClass::MmaTiny;

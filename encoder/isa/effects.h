@@ -37,7 +37,7 @@ template <typename O, typename F>
 void forEachTouch(Op op, std::span<const std::uint8_t, kMaxMods> mods, const Operand& guard,
                   std::span<const O> operands, const Target& target, F&& f) {
   const InstrDesc& row = desc(op);
-  constexpr SlotKey kAddend("Rc");
+  constexpr SlotId kAddend = SlotId::Rc;
   const LatencyClass latencyClass = latencyClassOf(op, mods);
   const bool isQueued = target.isScoreboarded(latencyClass);
   const auto touch = [&](const Operand& operand, File file, unsigned width, Access::Port port, bool isDef,
@@ -88,7 +88,7 @@ void forEachTouch(Op op, std::span<const std::uint8_t, kMaxMods> mods, const Ope
           operand.file == File::R || (operand.file == File::UR && latencyClass == LatencyClass::Tma);
       const bool readsLate = slot && (slot->readLate || isQueuedBefore) && mayReadLate;
       const bool isLate = isQueued && (isDef || readsLate);
-      const bool isAddend = slot && !isDef && row.slotKeys[i] == kAddend;
+      const bool isAddend = slot && !isDef && row.slotIds[i] == kAddend;
       // The registers that a tensor load leaves unchanged for other threads are not read: once allocated, source and
       // result are the same.
       if (isAddend && latencyClass == LatencyClass::TensorLoad && !operand.isVirtual()) continue;
@@ -96,7 +96,7 @@ void forEachTouch(Op op, std::span<const std::uint8_t, kMaxMods> mods, const Ope
             isAddend ? Access::Port::Addend : Access::Port::Main, isDef, isLate);
     }
     // P2R reads, and R2P writes, the predicates of its mask.
-    if (latencyClass == LatencyClass::PredMove && isDef == (row.slotIndex("Rd") < 0))
+    if (latencyClass == LatencyClass::PredMove && isDef == (row.slotIndex(SlotId::Rd) < 0))
       for (unsigned p = 0; p < 7; ++p)
         if ((mask >> p & 1) != 0) f(Touch{nullptr, File::P, p, 0, {latencyClass, Access::Port::Main}, isDef, false});
   }

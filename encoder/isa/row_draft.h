@@ -239,7 +239,7 @@ constexpr InstrDesc Draft::finish() {
     }
     d.slots[i] = s.desc;
     d.roles[i] = s.desc.role;
-    d.slotKeys[i] = s.desc.name;
+    d.slotIds[i] = slotIdOf(s.desc.name);
     d.fields[i] = ofFormat(s.field);
     d.texts[i] = s.text;
     d.defaults[i] = s.def;

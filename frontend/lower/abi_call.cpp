@@ -2,6 +2,7 @@
 
 #include "frontend/lower/function_lowering.h"
 #include "frontend/lower/parameter_places.h"
+#include "ori/call_abi.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -15,7 +16,6 @@ namespace {
 
 constexpr std::uint32_t kWordsOfTuple = 4;
 constexpr std::uint32_t kTuples = ParameterPlaces::kRegisters / kWordsOfTuple;
-constexpr std::uint32_t kStackPointer = 1;
 constexpr std::uint32_t kStackAlignment = 8;  ///< of the stack at a call, unless parameters on the stack require more
 constexpr std::uint32_t kAddressBytes = 4;    ///< of a result, in local memory
 constexpr std::uint32_t kAlignmentBelow = 16; ///< of the stack pointer where alloca is used
@@ -58,7 +58,7 @@ void FunctionLowering::callByAbi(const AbiCallee& callee, std::span<const Operan
 
   ori::Block* join = beginUnguarded();
   const bool isBelowStack = callsBelowStack();
-  const IsaOperand stack = isBelowStack ? stackPointer() : IsaOperand::physical(File::R, kStackPointer);
+  const IsaOperand stack = isBelowStack ? stackPointer() : IsaOperand::physical(File::R, ori::kStackPointer);
   ParameterPlaces places;
   std::vector<IsaOperand> inRegisters;
   if (isInMemory) {
@@ -66,7 +66,7 @@ void FunctionLowering::callByAbi(const AbiCallee& callee, std::span<const Operan
     inRegisters.push_back(newR());
     const IsaOperand area = resultArea(module().variable(callee.returns.front()));
     emit(IsaOp::IADD3, {inRegisters.front(), IsaOperand::pt(), IsaOperand::pt(),
-                        IsaOperand::physical(File::R, kStackPointer), area, IsaOperand::rz()});
+                        IsaOperand::physical(File::R, ori::kStackPointer), area, IsaOperand::rz()});
   }
   std::uint32_t alignment = 0;
   for (std::size_t n = 0; n < args.size(); ++n) {
@@ -112,7 +112,7 @@ void FunctionLowering::callByAbi(const AbiCallee& callee, std::span<const Operan
     }
     IsaOperand where = resultArea(module().variable(callee.returns.front()));
     where.imm = static_cast<std::int32_t>(4 * w);
-    emit(IsaOp::LDL, {to, IsaOperand::physical(File::R, kStackPointer), IsaOperand(), where},
+    emit(IsaOp::LDL, {to, IsaOperand::physical(File::R, ori::kStackPointer), IsaOperand(), where},
          {{IsaMod::Size, isa::MemSize::B32}});
   };
   if (!results.empty()) {
@@ -265,7 +265,8 @@ void FunctionLowering::beginFunction() {
       const isa::MemSize size = v.byteSize() == 1   ? isa::MemSize::U8
                                 : v.byteSize() == 2 ? isa::MemSize::U16
                                                     : isa::MemSize::B32;
-      emit(IsaOp::LDL, {to, IsaOperand::physical(File::R, kStackPointer), IsaOperand(), where}, {{IsaMod::Size, size}});
+      emit(IsaOp::LDL, {to, IsaOperand::physical(File::R, ori::kStackPointer), IsaOperand(), where},
+           {{IsaMod::Size, size}});
     }
   }
   storeParameters(*in_);

@@ -4,6 +4,7 @@
 #include "frontend/lower/function_lowering.h"
 #include "frontend/lower/special.h"
 #include "frontend/lower/windows.h"
+#include "ori/call_abi.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -176,8 +177,8 @@ isa::Operand FunctionLowering::localAddress(VariableId id, std::int64_t offset) 
   where.kind = IsaOperand::Kind::Frame;
   where.reg = frameObject_[index(id)];
   where.imm = static_cast<std::int32_t>(offset);
-  builder_.emit(IsaOp::IADD3,
-                {sum, IsaOperand::pt(), IsaOperand::pt(), IsaOperand::physical(File::R, 1), where, IsaOperand::rz()});
+  builder_.emit(IsaOp::IADD3, {sum, IsaOperand::pt(), IsaOperand::pt(),
+                               IsaOperand::physical(File::R, ori::kStackPointer), where, IsaOperand::rz()});
   return sum;
 }
 
@@ -327,7 +328,7 @@ Address FunctionLowering::address(const Operand& operand, StateSpace space) {
     } else if (v.space == StateSpace::Local && narrow && frameObject_[index(id)] == kNoId) {
       a.base = localBase_[index(id)];
     } else if (v.space == StateSpace::Local && narrow) {
-      a.base = IsaOperand::physical(File::R, 1);
+      a.base = IsaOperand::physical(File::R, ori::kStackPointer);
       a.isFrame = true;
       a.frameObject = frameObject_[index(id)];
     } else if (v.space == StateSpace::Const || v.space == StateSpace::Param) {

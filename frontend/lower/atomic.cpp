@@ -2,7 +2,7 @@
 
 #include "frontend/lower/cluster.h"
 #include "frontend/lower/families.h"
-#include "frontend/lower/integer_parts.h"
+#include "frontend/lower/integer_helpers.h"
 #include "frontend/lower/modifiers.h"
 #include "frontend/lower/policy.h"
 #include "frontend/lower/sync.h"

@@ -4,6 +4,7 @@
 #include "frontend/instr_form_table.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/inline_plan.h"
+#include "ori/call_abi.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -165,7 +166,8 @@ void FunctionLowering::storeParameters(const Function& body) {
     where.reg = frameObject_[index(p.variable)];
     for (std::uint64_t at = 0; at < module().variable(p.variable).byteSize(); at += 4) {
       where.imm = static_cast<std::int32_t>(at);
-      emit(IsaOp::STL, {IsaOperand::physical(File::R, 1), IsaOperand(), where, callParamWord(p.variable, at / 4)},
+      emit(IsaOp::STL,
+           {IsaOperand::physical(File::R, ori::kStackPointer), IsaOperand(), where, callParamWord(p.variable, at / 4)},
            {{IsaMod::Size, isa::MemSize::B32}});
     }
   }

@@ -1,7 +1,7 @@
 // setp, set, selp, slct.
 
 #include "frontend/lower/families.h"
-#include "frontend/lower/integer_parts.h"
+#include "frontend/lower/integer_helpers.h"
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 // cvt: between integers, between integers and floating point, between floating-point formats, and to integral values.
 
 #include "frontend/lower/families.h"
-#include "frontend/lower/float_parts.h"
+#include "frontend/lower/float_helpers.h"
 #include "frontend/lower/modifiers.h"
 
 #include <bit>

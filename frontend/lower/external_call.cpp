@@ -1,6 +1,7 @@
 // Calls of functions of the driver: arguments and result are words in registers.
 
 #include "frontend/lower/function_lowering.h"
+#include "ori/call_abi.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -22,8 +23,7 @@ constexpr std::size_t kMaxWords = 10;
 constexpr std::uint32_t kStackArgumentAlignment = 16;
 
 IsaOperand stackPointerRegister() {
-  constexpr std::uint32_t kStackPointer = 1;
-  return IsaOperand::physical(isa::File::R, kStackPointer);
+  return IsaOperand::physical(isa::File::R, ori::kStackPointer);
 }
 
 } // namespace

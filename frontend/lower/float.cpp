@@ -2,7 +2,7 @@
 
 #include "encoder/isa/codec.h"
 #include "frontend/lower/families.h"
-#include "frontend/lower/float_parts.h"
+#include "frontend/lower/float_helpers.h"
 #include "frontend/lower/modifiers.h"
 
 #include <array>

@@ -2,7 +2,7 @@
 // low half, and the upper half of the result is unused.
 
 #include "frontend/lower/families.h"
-#include "frontend/lower/float_parts.h"
+#include "frontend/lower/float_helpers.h"
 
 namespace orias::ptx {
 

@@ -2,7 +2,7 @@
 
 #include "encoder/isa/codec.h"
 #include "frontend/lower/families.h"
-#include "frontend/lower/integer_parts.h"
+#include "frontend/lower/integer_helpers.h"
 
 #include <array>
 #include <functional>

@@ -2,7 +2,7 @@
 
 #include "encoder/isa/texture_table.h"
 #include "frontend/lower/families.h"
-#include "frontend/lower/integer_parts.h"
+#include "frontend/lower/integer_helpers.h"
 #include "frontend/lower/special.h"
 #include "frontend/lower/windows.h"
 

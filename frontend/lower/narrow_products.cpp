@@ -1,6 +1,6 @@
 // Matrix products of four-bit or one-bit elements, by hardware products of bytes and of bits; sparse products.
 
-#include "frontend/lower/matrix_parts.h"
+#include "frontend/lower/matrix_helpers.h"
 
 #include "encoder/isa/codec.h"
 

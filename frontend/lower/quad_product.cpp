@@ -2,7 +2,7 @@
 // Here each product is moved to the fragments of HMMA.1688, with zeros in the other rows and columns, multiplied, and
 // moved back. In HMMA's fragments, lane 4 g + t has row (column) g.
 
-#include "frontend/lower/matrix_parts.h"
+#include "frontend/lower/matrix_helpers.h"
 #include "frontend/lower/special.h"
 
 #include <array>

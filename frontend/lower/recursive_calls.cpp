@@ -7,6 +7,7 @@
 
 #include "frontend/lower/function_lowering.h"
 #include "ori/analysis/analyses.h"
+#include "ori/call_abi.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -28,8 +29,8 @@ isa::Operand FunctionLowering::stackPointer() {
     out_.growsStack = true;
     ori::Builder b = entryBuilder();
     stackPointer_ = b.newR();
-    b.emit(IsaOp::LOP3, {IsaOperand::pt(), stackPointer_, IsaOperand::physical(File::R, 1), imm(-kStackAlign),
-                         IsaOperand::rz(), imm(0xc0), IsaOperand::pt().notted()});
+    b.emit(IsaOp::LOP3, {IsaOperand::pt(), stackPointer_, IsaOperand::physical(File::R, ori::kStackPointer),
+                         imm(-kStackAlign), IsaOperand::rz(), imm(0xc0), IsaOperand::pt().notted()});
   }
   return stackPointer_;
 }

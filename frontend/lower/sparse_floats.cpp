@@ -5,7 +5,7 @@
 // the upper halves the odd chunks: each makes a product of 32 columns. B and the metadata are rearranged accordingly:
 // B's rows of a chunk are the four bytes of a register; in a product of halves they are in the registers of two lanes.
 
-#include "frontend/lower/matrix_parts.h"
+#include "frontend/lower/matrix_helpers.h"
 #include "frontend/lower/special.h"
 
 #include <array>

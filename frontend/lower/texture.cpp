@@ -3,8 +3,8 @@
 
 #include "frontend/lower/families.h"
 #include "frontend/lower/modifiers.h"
+#include "frontend/lower/texture_helpers.h"
 #include "frontend/lower/texture_name.h"
-#include "frontend/lower/texture_parts.h"
 
 #include <algorithm>
 #include <array>

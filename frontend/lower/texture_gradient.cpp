@@ -5,7 +5,7 @@
 
 #include "frontend/lower/families.h"
 #include "frontend/lower/modifiers.h"
-#include "frontend/lower/texture_parts.h"
+#include "frontend/lower/texture_helpers.h"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 // that has no other.
 
 #include "frontend/lower/families.h"
-#include "frontend/lower/matrix_parts.h"
+#include "frontend/lower/matrix_helpers.h"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 // necessary: the rest repeat the first.
 
 #include "frontend/lower/families.h"
-#include "frontend/lower/matrix_parts.h"
+#include "frontend/lower/matrix_helpers.h"
 #include "frontend/lower/modifiers.h"
 #include "frontend/lower/special.h"
 #include "frontend/lower/sync.h"

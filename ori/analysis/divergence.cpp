@@ -74,7 +74,7 @@ int broadcastingLane(const Instr& instr) {
   if (row.modIndex(isa::Mod::ShflMode) < 0 ||
       isa::modAs<isa::ShflMode>(instr, isa::Mod::ShflMode) != isa::ShflMode::IDX)
     return -1;
-  const int lane = row.slotIndex("Rb"), segments = row.slotIndex("Rc");
+  const int lane = row.slotIndex(isa::SlotId::Rb), segments = row.slotIndex(isa::SlotId::Rc);
   if (lane < 0 || segments < 0) return -1;
   const Operand& clamp = instr.op_(static_cast<unsigned>(segments));
   return clamp.isImm() && clamp.imm == kOneSegment ? lane : -1;

@@ -120,7 +120,7 @@ bool foldWideAddress(Rewriter& rw, Instr& instr) {
 bool foldOffset(Rewriter& rw, Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (!accessesMemory(row)) return false;
-  const int address = row.slotIndex("Ra"), offset = row.slotIndex("offset");
+  const int address = row.slotIndex(isa::SlotId::Ra), offset = row.slotIndex(isa::SlotId::offset);
   if (address < 0 || offset < 0) return false;
   const Operand base = instr.op_(static_cast<unsigned>(address)).value();
   Operand at = instr.op_(static_cast<unsigned>(offset)).value();
@@ -147,7 +147,7 @@ bool foldOffset(Rewriter& rw, Instr& instr) {
 bool foldFrameAddress(Rewriter& rw, Instr& instr) {
   if ((instr.op != Op::LDL && instr.op != Op::STL) || rw.function().growsStack) return false;
   const isa::InstrDesc& row = isa::desc(instr.op);
-  const int address = row.slotIndex("Ra"), offset = row.slotIndex("offset");
+  const int address = row.slotIndex(isa::SlotId::Ra), offset = row.slotIndex(isa::SlotId::offset);
   if (address < 0 || offset < 0) return false;
   const Operand base = instr.op_(static_cast<unsigned>(address)).value();
   const Operand at = instr.op_(static_cast<unsigned>(offset)).value();
@@ -167,7 +167,8 @@ bool foldFrameAddress(Rewriter& rw, Instr& instr) {
 bool foldUniformBase(Rewriter& rw, Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (!accessesMemory(row)) return false;
-  const int address = row.slotIndex("Ra"), uniform = row.slotIndex("URb"), offset = row.slotIndex("offset");
+  const int address = row.slotIndex(isa::SlotId::Ra), uniform = row.slotIndex(isa::SlotId::URb),
+            offset = row.slotIndex(isa::SlotId::offset);
   if (address < 0 || offset < 0) return false;
   if (isa::getMod(instr.op, instr.mods, isa::Mod::AddrScale) != 0 || row.modIndex(isa::Mod::E) >= 0) return false;
   const Operand base = instr.op_(static_cast<unsigned>(address)).value();
@@ -195,7 +196,7 @@ bool foldUniformBase(Rewriter& rw, Instr& instr) {
 /// [x + constant] in shared memory, for a copy from global to shared memory.
 bool foldSharedOffset(Rewriter& rw, Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
-  const int address = row.slotIndex("Rs"), offset = row.slotIndex("sharedOffset");
+  const int address = row.slotIndex(isa::SlotId::Rs), offset = row.slotIndex(isa::SlotId::sharedOffset);
   if (address < 0 || offset < 0) return false;
   const Operand base = instr.op_(static_cast<unsigned>(address)).value();
   const Operand at = instr.op_(static_cast<unsigned>(offset)).value();
@@ -229,7 +230,7 @@ Operand movedBefore(const Rewriter& rw, const Instr& where, const Operand& base)
 bool foldTensorOffset(Rewriter& rw, Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (!accessesMemory(row)) return false;
-  const int address = row.slotIndex("URt"), offset = row.slotIndex("offset");
+  const int address = row.slotIndex(isa::SlotId::URt), offset = row.slotIndex(isa::SlotId::offset);
   if (address < 0 || offset < 0) return false;
   const Operand base = instr.op_(static_cast<unsigned>(address)).value();
   const Operand at = instr.op_(static_cast<unsigned>(offset)).value();

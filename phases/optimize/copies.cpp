@@ -207,7 +207,8 @@ std::optional<std::array<unsigned, 2>> commutingSlots(const Instr& instr) {
   const bool isComparison = instr.op == Op::ISETP || isFloatComparison(instr);
   if ((!row.has(isa::Flag::Commutative) && !isComparison) || row.isPseudo()) return std::nullopt;
   // DADD has its second source in slot C.
-  const int a = row.slotIndex("Ra"), b = row.slotIndex(row.slotIndex("Rb") < 0 ? "Rc" : "Rb");
+  const int a = row.slotIndex(isa::SlotId::Ra),
+            b = row.slotIndex(row.slotIndex(isa::SlotId::Rb) < 0 ? isa::SlotId::Rc : isa::SlotId::Rb);
   if (a < 0 || b < 0) return std::nullopt;
   return std::array<unsigned, 2>{static_cast<unsigned>(a), static_cast<unsigned>(b)};
 }

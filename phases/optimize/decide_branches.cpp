@@ -5,7 +5,7 @@
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "phases/optimize/rewriter.h"
-#include "phases/optimize/single_values.h"
+#include "phases/optimize/single_def_values.h"
 
 #include <algorithm>
 #include <optional>
@@ -27,7 +27,7 @@ namespace {
 /// Facts about branch predicates. Must be created again after operands change.
 class Predicates {
  public:
-  explicit Predicates(const Function& function) : function_(function), isSingle_(singleValues(function)) {}
+  explicit Predicates(const Function& function) : function_(function), isSingle_(singleDefValues(function)) {}
 
   /// Whether the predicate has a single value and also another use.
   bool hasOtherUses(const Operand& guard) const {

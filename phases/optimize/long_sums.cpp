@@ -54,7 +54,7 @@ bool isSpared(const Rewriter& rw, const Operand& sum) {
     const Instr& user = *use.owner;
     const isa::InstrDesc& row = isa::desc(user.op);
     const auto slot = static_cast<int>(&use - user.operands);
-    const bool isAddress = (row.has(Flag::Load) || row.has(Flag::Store)) && slot == row.slotIndex("Ra");
+    const bool isAddress = (row.has(Flag::Load) || row.has(Flag::Store)) && slot == row.slotIndex(isa::SlotId::Ra);
     is = is && (isAddress || numberedSum(rw, user));
   });
   return is;

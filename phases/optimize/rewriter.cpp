@@ -4,7 +4,7 @@
 #include "ori/builder.h"
 #include "ori/results.h"
 #include "phases/optimize/rule_table.h"
-#include "phases/optimize/single_values.h"
+#include "phases/optimize/single_def_values.h"
 #include "phases/removable.h"
 #include "support/check.h"
 
@@ -18,7 +18,7 @@ using isa::Op;
 using isa::Operand;
 using ori::Instr;
 
-Rewriter::Rewriter(ori::Function& function) : function_(function), isSingle_(singleValues(function)) {
+Rewriter::Rewriter(ori::Function& function) : function_(function), isSingle_(singleDefValues(function)) {
   first_.reserve(function.vregCount() + 1);
   std::uint32_t count = 0;
   for (ori::VRegId id = 0; id < function.vregCount(); ++id) {

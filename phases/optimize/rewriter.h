@@ -27,7 +27,7 @@ inline bool isUnused(const isa::Operand& result) {
 }
 
 /// Lets rules look at definitions and change instructions, and calls them until nothing changes. Made for partial SSA
-/// form. Before SSA form, rules see only the definitions of registers with a single value (single_values.h).
+/// form. Before SSA form, rules see only the definitions of registers with a single value (single_def_values.h).
 class Rewriter {
  public:
   /// Tries to improve one instruction based on its operands; true if it changed something. It may erase the
@@ -142,9 +142,9 @@ bool foldFrameAddress(Rewriter&, ori::Instr&);      ///< addresses.cpp
 bool foldUniformBase(Rewriter&, ori::Instr&);       ///< addresses.cpp
 bool foldSharedOffset(Rewriter&, ori::Instr&);      ///< addresses.cpp
 bool foldTensorOffset(Rewriter&, ori::Instr&);      ///< addresses.cpp
-bool splitConstOffset(Rewriter&, ori::Instr&);      ///< separate_numbers.cpp
-bool separateShortNumber(Rewriter&, ori::Instr&);   ///< separate_numbers.cpp
-bool separateProduct(Rewriter&, ori::Instr&);       ///< separate_numbers.cpp
+bool splitConstOffset(Rewriter&, ori::Instr&);      ///< split_const_offsets.cpp
+bool separateShortNumber(Rewriter&, ori::Instr&);   ///< split_const_offsets.cpp
+bool separateProduct(Rewriter&, ori::Instr&);       ///< split_const_offsets.cpp
 bool foldConstantIndex(Rewriter&, ori::Instr&);     ///< addresses.cpp
 bool combineSums(Rewriter&, ori::Instr&);           ///< combine.cpp
 bool combineLogic(Rewriter&, ori::Instr&);          ///< combine.cpp
@@ -168,10 +168,10 @@ bool decideBranches(ori::Function& function);
 bool narrowLongValues(ori::Function& function);
 
 /// Phase 49: removes instructions whose result a dominating one has computed. value_numbering.cpp. With `context`,
-/// within the register budget (shared_pressure.h), depending on the knobs of the phase.
+/// within the register budget (cse_pressure.h), depending on the knobs of the phase.
 bool numberValues(ori::Function& function, PhaseContext* context = nullptr);
 
-/// Also phase 49: CSE of constants in registers, within the register budget. shared_constants.cpp
+/// Also phase 49: CSE of constants in registers, within the register budget. constant_cse.cpp
 bool shareConstants(ori::Function& function, PhaseContext& context);
 
 } // namespace orias::phases

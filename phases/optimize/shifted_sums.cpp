@@ -78,7 +78,7 @@ bool isAddressOnly(const Rewriter& rw, const Instr& instr) {
     const isa::InstrDesc& row = isa::desc(use.owner->op);
     const auto slot = static_cast<int>(&use - use.owner->operands);
     const bool isMemory = row.has(isa::Flag::Load) || row.has(isa::Flag::Store);
-    isAddress = isAddress && use.width == 2 && isMemory && slot == row.slotIndex("Ra");
+    isAddress = isAddress && use.width == 2 && isMemory && slot == row.slotIndex(isa::SlotId::Ra);
   });
   return isAddress;
 }

@@ -5,9 +5,9 @@
 #include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/fixed_registers.h"
+#include "phases/optimize/cse_pressure.h"
 #include "phases/optimize/pure.h"
 #include "phases/optimize/rewriter.h"
-#include "phases/optimize/shared_pressure.h"
 #include "phases/removable.h"
 #include "support/arena.h"
 
@@ -164,7 +164,7 @@ bool numberValues(ori::Function& function, PhaseContext* context) {
   Arena keys;
   std::unordered_map<std::string_view, std::vector<Instr*>> known;
   std::string key;
-  std::optional<SharedPressure> pressure; // computed for the first pair, before anything changes
+  std::optional<CsePressure> pressure; // computed for the first pair, before anything changes
   const auto take = [&](Instr& earlier, Instr& later) {
     if (!context) return earlier.block == later.block || !definesPredicate(later);
     if (!pressure) pressure.emplace(function, cfg, *context);

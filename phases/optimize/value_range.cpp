@@ -54,8 +54,8 @@ Range rangeOfProduct(const Rewriter& rw, const Instr& instr, unsigned depth) {
   const Range a = rangeOf(rw, instr.op_(1).value(), depth), b = rangeOf(rw, instr.op_(2).value(), depth),
               c = rangeOf(rw, instr.op_(3).value(), depth);
   const std::uint64_t most = std::uint64_t{a.most} * b.most;
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
-  if (most > kMost || most + c.most > kMost) return {};
+  constexpr std::uint64_t kMax = std::numeric_limits<std::uint32_t>::max();
+  if (most > kMax || most + c.most > kMax) return {};
   return {a.least * b.least + c.least, static_cast<std::uint32_t>(most + c.most)};
 }
 

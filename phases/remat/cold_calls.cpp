@@ -2,8 +2,8 @@
 
 #include "ori/analysis/analyses.h"
 #include "ori/analysis/liveness.h"
+#include "ori/calls.h"
 #include "phases/remat/rematerializable.h"
-#include "regalloc/calls.h"
 
 #include <fmt/format.h>
 #include <map>
@@ -25,7 +25,7 @@ class ColdBlock {
   unsigned run() {
     function_.forEachSafe(block_, [&](Instr& instr) {
       if (isAfterCall_) reloadSources(instr);
-      if (regalloc::isCall(instr)) {
+      if (ori::isCall(instr)) {
         isAfterCall_ = true;
         here_.clear();
         reloaded_.clear();
@@ -79,7 +79,7 @@ class ColdBlock {
 } // namespace
 
 unsigned reloadAfterColdCalls(ori::Function& function, PhaseContext& context) {
-  if (!regalloc::hasCalls(function)) return 0;
+  if (!ori::hasCalls(function)) return 0;
   const ori::Liveness& liveness = function.analyses().liveness();
   Rematerializer remat(function, function.analyses().dominators(), {});
   unsigned count = 0;

@@ -43,10 +43,11 @@ std::uint8_t mirrored(std::uint8_t cmp) {
 /// commutative instructions (Flag::Commutative) and those where the comparison, table or predicate must change, too.
 bool swapSources(InstrDraft& draft, unsigned a, unsigned b) {
   const isa::InstrDesc& row = isa::desc(draft.op);
-  const auto source = [&](isa::SlotKey vector, isa::SlotKey uniform) {
+  const auto source = [&](isa::SlotId vector, isa::SlotId uniform) {
     return row.slotIndex(row.has(isa::Flag::Uniform) ? uniform : vector);
   };
-  const int ra = source("Ra", "URa"), rb = source("Rb", "URb"), rc = source("Rc", "URc");
+  const int ra = source(isa::SlotId::Ra, isa::SlotId::URa), rb = source(isa::SlotId::Rb, isa::SlotId::URb),
+            rc = source(isa::SlotId::Rc, isa::SlotId::URc);
   const auto isPair = [&](int x, int y) {
     return x >= 0 && y >= 0 &&
            ((a == static_cast<unsigned>(x) && b == static_cast<unsigned>(y)) ||
@@ -56,13 +57,13 @@ bool swapSources(InstrDraft& draft, unsigned a, unsigned b) {
     std::swap(draft.operands[a], draft.operands[b]);
     return true;
   };
-  const int lut = row.slotIndex("lut");
+  const int lut = row.slotIndex(isa::SlotId::lut);
   if (lut >= 0) {
     // LOP3 and PLOP3: all inputs are interchangeable.
-    const int first = ra >= 0 ? ra : source("Pp", "UPp");
+    const int first = ra >= 0 ? ra : source(isa::SlotId::Pp, isa::SlotId::UPp);
     const unsigned i = a - static_cast<unsigned>(first), j = b - static_cast<unsigned>(first);
     if (first < 0 || i > 2 || j > 2) return false;
-    for (const isa::SlotKey name : {isa::SlotKey("lut"), isa::SlotKey("lut2")}) {
+    for (const isa::SlotId name : {isa::SlotId::lut, isa::SlotId::lut2}) {
       const int at = row.slotIndex(name);
       if (at < 0) continue;
       Operand& table = draft.operands[static_cast<unsigned>(at)];
@@ -81,7 +82,7 @@ bool swapSources(InstrDraft& draft, unsigned a, unsigned b) {
     return done();
   }
   if ((draft.op == Op::SEL || draft.op == Op::USEL) && isPair(ra, rb)) {
-    Operand& predicate = draft.operands[static_cast<unsigned>(source("Pp", "UPp"))];
+    Operand& predicate = draft.operands[static_cast<unsigned>(source(isa::SlotId::Pp, isa::SlotId::UPp))];
     predicate.flags ^= Operand::kNot;
     return done();
   }
@@ -93,7 +94,7 @@ bool swapSources(InstrDraft& draft, unsigned a, unsigned b) {
 void compareWithZero(InstrDraft& draft) {
   if (draft.op != Op::ISETP) return;
   const isa::InstrDesc& row = isa::desc(draft.op);
-  Operand& bound = draft.operands[static_cast<unsigned>(row.slotIndex("Rb"))];
+  Operand& bound = draft.operands[row.slot(isa::SlotId::Rb)];
   std::uint8_t& cmp = draft.mods[static_cast<unsigned>(row.modIndex(isa::Mod::Cmp))];
   if (!bound.isImm()) return;
   const bool isSigned = isa::getMod(draft.op, draft.mods, isa::Mod::Type) == static_cast<int>(isa::IntType::S32);
@@ -113,7 +114,7 @@ void compareWithZero(InstrDraft& draft) {
 /// [x] becomes [UR], if the address accepts a uniform part.
 bool placeInAddress(InstrDraft& draft, unsigned slot, const Operand& value) {
   const isa::InstrDesc& row = isa::desc(draft.op);
-  const int uniform = row.slotIndex("URb");
+  const int uniform = row.slotIndex(isa::SlotId::URb);
   if (uniform < 0 || row.texts[slot].bracket != isa::Bracket::Address || value.width != 1) return false;
   if ((value.flags & (Operand::kNeg | Operand::kAbs | Operand::kNot)) != 0) return false;
   if (isa::getMod(draft.op, draft.mods, isa::Mod::AddrScale) != 0) return false;
@@ -130,7 +131,7 @@ bool placeInAddress(InstrDraft& draft, unsigned slot, const Operand& value) {
 /// PLOP3 has a separate opcode for a uniform third input.
 bool placeInPredicateLogic(InstrDraft& draft, unsigned slot, const Operand& value) {
   if (draft.op != Op::PLOP3) return false;
-  const auto last = static_cast<unsigned>(isa::desc(draft.op).slotIndex("Pr"));
+  const auto last = isa::desc(draft.op).slot(isa::SlotId::Pr);
   InstrDraft trial = draft;
   if (slot != last && !swapSources(trial, slot, last)) return false;
   trial.operands[last] = value;

@@ -2,7 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/mods.h"
-#include "regalloc/calls.h"
+#include "ori/calls.h"
 #include "support/diagnostics.h"
 
 namespace orias::phases {
@@ -45,7 +45,7 @@ class BoundaryWalk {
         isBounded_ &= divergence_.isUniformBlock(instr->block->id) && !instr->isGuarded();
         return false;
       }
-      if (regalloc::isCall(*instr)) {
+      if (ori::isCall(*instr)) {
         meetsCall_ = true;
         return false;
       }
@@ -77,7 +77,7 @@ class BoundaryWalk {
 } // namespace
 
 bool allowsConvAlloc(const Instr& instr) {
-  return regalloc::isCall(instr) && isa::getMod(instr.op, instr.mods, isa::Mod::Sub) != 0;
+  return ori::isCall(instr) && isa::getMod(instr.op, instr.mods, isa::Mod::Sub) != 0;
 }
 
 bool hasFixedUniformLives(const ori::Function& function) {

@@ -2,8 +2,8 @@
 
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
-#include "phases/optimize/single_values.h"
-#include "regalloc/calls.h"
+#include "ori/calls.h"
+#include "phases/optimize/single_def_values.h"
 
 #include <array>
 #include <map>
@@ -35,7 +35,7 @@ constexpr std::size_t kMaxHeld = 12;
 
 class CopySharing {
  public:
-  explicit CopySharing(ori::Function& function) : function_(function), isSingle_(singleValues(function)) {}
+  explicit CopySharing(ori::Function& function) : function_(function), isSingle_(singleDefValues(function)) {}
 
   unsigned run() {
     unsigned gone = 0;
@@ -59,7 +59,7 @@ class CopySharing {
       order.clear();
     };
     for (Instr& instr : block) {
-      if (regalloc::isCall(instr)) finish(); // calls may change uniform registers
+      if (ori::isCall(instr)) finish(); // calls may change uniform registers
       if (instr.op != Op::R2UR || instr.isGuarded() || !instr.op_(0).isZeroReg() || !isPlain(instr.op_(2).value()))
         continue;
       const Sum sum = sumOf(instr.op_(2).value());

@@ -3,7 +3,7 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/convergence.h"
 #include "ori/builder.h"
-#include "regalloc/calls.h"
+#include "ori/calls.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ class Localiser {
         instrs.push_back(&instr);
       for (Instr* instr : instrs) {
         visit(*instr);
-        if (regalloc::isCall(*instr)) startStretch();
+        if (ori::isCall(*instr)) startStretch();
       }
     }
     return changed_;

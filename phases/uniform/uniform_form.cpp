@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace orias::phases {
 
@@ -72,12 +73,16 @@ const isa::InstrDesc* counterpartRow(Op op, const isa::Target& target) {
 }
 
 /// The operand slot of the vector opcode that corresponds to a slot of the uniform one; -1 when there is none.
-int slotOf(const isa::InstrDesc& vector, std::string_view name) {
-  const int exact = vector.slotIndex(name);
-  if (exact >= 0 || name.empty() || name[0] != 'U') return exact;
+int slotOf(const isa::InstrDesc& vector, isa::SlotId slot) {
+  using enum isa::SlotId;
+  constexpr std::pair<isa::SlotId, isa::SlotId> kVectorSlots[] = {
+      {URa, Ra}, {URb, Rb}, {URc, Rc}, {URd, Rd}, {URs, Rs}, {UPp, Pp}, {UPq, Pq}, {UPr, Pr}, {UPu, Pu}, {UPv, Pv}};
+  const int exact = vector.slotIndex(slot);
+  const auto* other = std::ranges::find(kVectorSlots, slot, [](const auto& pair) { return pair.first; });
+  if (exact >= 0 || other == std::end(kVectorSlots)) return exact;
   // The second source of UFADD is named like the third of others.
-  if (name == "URc" && vector.op == Op::FADD) return vector.slotIndex("Rb");
-  return vector.slotIndex(name.substr(1));
+  if (slot == URc && vector.op == Op::FADD) return vector.slotIndex(Rb);
+  return vector.slotIndex(other->second);
 }
 
 Operand asUniform(Operand o) {
@@ -198,8 +203,9 @@ std::optional<UniformForm> uniformForm(const ori::Instr& instr, const isa::Targe
     if (!isSet && instr.mods[i] != mod.defaultValue) return std::nullopt;
   }
   std::vector<bool> isNamed(row.slotCount, false);
-  for (const isa::SlotDesc& slot : uniform->slotList()) {
-    const int from = slotOf(row, slot.name);
+  for (unsigned i = 0; i < uniform->slotCount; ++i) {
+    const isa::SlotDesc& slot = uniform->slots[i];
+    const int from = slotOf(row, uniform->slotIds[i]);
     if (from < 0) return std::nullopt;
     isNamed[static_cast<unsigned>(from)] = true;
     form.operands.push_back(slot.file == File::R || slot.file == File::P

@@ -65,10 +65,10 @@ class FloatCases final : public Cases {
   /// A product times 2^n over a factor times 2^(n + 150): the quotient is an odd multiple of half of the least
   /// subnormal.
   Case exactSubnormal(std::uint64_t bits) {
-    constexpr int kLeast = -149, kLeastUp = 150, kMost = 100;
+    constexpr int kLeast = -149, kLeastUp = 150, kMax = 100;
     const unsigned size = bits % 23 + 1; // of the factor; the sum of both sizes is 24
     const std::uint64_t b = (bits >> 8 & 0xffffff) >> (24 - size) | 1, odd = (bits >> 32 & 0xffffff) >> size | 1;
-    const int n = kLeast + static_cast<int>((bits >> 56) % kMost);
+    const int n = kLeast + static_cast<int>((bits >> 56) % kMax);
     const Case c{bitsOf(std::ldexp(static_cast<float>(odd * b), n)),
                  bitsOf(std::ldexp(static_cast<float>(b), n + kLeastUp))};
     return signs(static_cast<std::uint32_t>(c.first), static_cast<std::uint32_t>(c.second), bits >> 6);

@@ -64,7 +64,7 @@ class Generator {
       if ((isAddress || isCount) && d.slots[i].file == File::R && o.isZeroReg()) o.reg = 4;
     }
     // Real code has no buffer of B in a product that does not keep weights.
-    if (d.slotIndex("URi") >= 0 && d.modIndex(Mod::Sub3) >= 0 && getMod(inst, Mod::Sub3) == 0)
+    if (d.slotIndex(SlotId::URi) >= 0 && d.modIndex(Mod::Sub3) >= 0 && getMod(inst, Mod::Sub3) == 0)
       setMod(inst, {Mod::Sub2, 0});
     if (d.op == Op::I2F_IMM || d.op == Op::I2F_64_IMM) inst.operands[1].imm &= 0x7fffffff;
   }

@@ -9,7 +9,7 @@
 #include "encoder/hazard.h"
 #include "encoder/isa/word.h"
 #include "ori/module.h"
-#include "phases/controls.h"
+#include "phases/control_info.h"
 #include "phases/list_schedule.h"
 #include "test/peers/cubin_code.h"
 #include "test/peers/lift.h"

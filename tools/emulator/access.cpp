@@ -293,7 +293,8 @@ void Machine::storeMemory(const Operation& op, std::uint32_t lanes) {
 
 /// 256 bits: the words of one group of four registers, followed by those of the other.
 void Machine::loadWide(const Operation& op, std::uint32_t lanes) {
-  const int high = isa::desc(op.inst.op).slotIndex("Rd2"), mask = isa::desc(op.inst.op).slotIndex("mask");
+  const int high = isa::desc(op.inst.op).slotIndex(isa::SlotId::Rd2),
+            mask = isa::desc(op.inst.op).slotIndex(isa::SlotId::mask);
   if (op.inst.operands[static_cast<unsigned>(mask)].imm != 0xff)
     return stop("unsupported", "a load of some of eight words");
   const std::uint32_t enabled = predicateMask(op, op.predicate);
@@ -311,7 +312,8 @@ void Machine::loadWide(const Operation& op, std::uint32_t lanes) {
 }
 
 void Machine::storeWide(const Operation& op, std::uint32_t lanes) {
-  const int high = isa::desc(op.inst.op).slotIndex("Rb2"), mask = isa::desc(op.inst.op).slotIndex("mask");
+  const int high = isa::desc(op.inst.op).slotIndex(isa::SlotId::Rb2),
+            mask = isa::desc(op.inst.op).slotIndex(isa::SlotId::mask);
   if (op.inst.operands[static_cast<unsigned>(mask)].imm != 0xff)
     return stop("unsupported", "a store of some of eight words");
   std::array<std::uint32_t, 8> words{};
@@ -354,7 +356,7 @@ void Machine::loadConstantUniform(const Operation& op, std::uint32_t) {
   std::int64_t offset = 0;
   if (op.inst.op != Op::ULDC) {
     bank = static_cast<unsigned>(op.inst.operands[1].imm);
-    const int index = isa::desc(op.inst.op).slotIndex("URa");
+    const int index = isa::desc(op.inst.op).slotIndex(isa::SlotId::URa);
     offset = static_cast<std::int32_t>(uniformWord(op, index, 0) + static_cast<std::uint32_t>(op.offset));
   } else {
     const isa::Operand& from = op.inst.operands[1];
@@ -440,7 +442,7 @@ void Machine::loadByteMatrix(const Operation& op, std::uint32_t lanes) {
   enum { FourBits = 5, SixBits = 6, Transposed = 4 };
   const unsigned format = isa::getMod(op.inst, isa::Mod::SrcFmt);
   const bool isTransposed = isa::getMod(op.inst, isa::Mod::Sub) == Transposed;
-  const unsigned words = isa::operandWidth(op.inst, static_cast<unsigned>(isa::desc(op.inst.op).slotIndex("Rd")));
+  const unsigned words = isa::operandWidth(op.inst, isa::desc(op.inst.op).slot(isa::SlotId::Rd));
   std::array<std::array<std::uint8_t, 16>, 32> rows{};
   for (unsigned row = 0; row < 8 * words; ++row) {
     if (!readMemory(Space::Shared, addressOf(op, row), row, std::as_writable_bytes(std::span(rows[row])))) return;

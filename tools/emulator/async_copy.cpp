@@ -13,7 +13,8 @@ namespace orias::emu {
 /// number of zeros at the end.
 void Machine::copyToShared(const Operation& op, std::uint32_t lanes) {
   const isa::InstrDesc& row = isa::desc(op.inst.op);
-  const int to = row.slotIndex("Rs"), toOffset = row.slotIndex("sharedOffset"), from = row.slotIndex("Ra");
+  const int to = row.slotIndex(isa::SlotId::Rs), toOffset = row.slotIndex(isa::SlotId::sharedOffset),
+            from = row.slotIndex(isa::SlotId::Ra);
   const std::uint32_t enabled = predicateMask(op, op.predicate);
   const bool fillsZero = isa::getMod(op.inst, isa::Mod::Sub2) != 0;
   Warp& w = warp();
@@ -47,18 +48,18 @@ void Machine::endCopyGroup(const Operation& op, std::uint32_t lanes) {
 /// scoreboard is listed. Timing handles other scoreboards. The next instruction does not wait if it issues too early.
 void Machine::waitForCopies(const Operation& op, std::uint32_t lanes) {
   const isa::InstrDesc& row = isa::desc(op.inst.op);
-  const auto immediate = [&](isa::SlotKey slot) {
-    return static_cast<std::uint32_t>(op.inst.operands[static_cast<unsigned>(row.slotIndex(slot))].imm);
+  const auto immediate = [&](isa::SlotId slot) {
+    return static_cast<std::uint32_t>(op.inst.operands[row.slot(slot)].imm);
   };
   if (timing_ && timing_->isCutShort()) return;
   const Warp& w = warp();
-  if (row.slotIndex("sb") < 0) {
-    if (w.copyScoreboard != isa::Control::kNoBarrier && (immediate("others") >> w.copyScoreboard & 1) != 0)
+  if (row.slotIndex(isa::SlotId::sb) < 0) {
+    if (w.copyScoreboard != isa::Control::kNoBarrier && (immediate(isa::SlotId::others) >> w.copyScoreboard & 1) != 0)
       finishCopies(lanes, 0);
     return;
   }
-  if (w.copyScoreboard != isa::Control::kNoBarrier && immediate("sb") != w.copyScoreboard) return;
-  finishCopies(lanes, immediate("count"));
+  if (w.copyScoreboard != isa::Control::kNoBarrier && immediate(isa::SlotId::sb) != w.copyScoreboard) return;
+  finishCopies(lanes, immediate(isa::SlotId::count));
 }
 
 void Machine::finishCopies(std::uint32_t lanes, std::uint32_t newestGroups) {

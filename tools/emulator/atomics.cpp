@@ -200,7 +200,8 @@ void Machine::atomicCount(const Operation& op, std::uint32_t lanes) {
 }
 
 void Machine::setAtomicResult(const Operation& op, unsigned lane, bool wasDone, std::span<const std::uint32_t> old) {
-  if (const int done = isa::desc(op.inst.op).slotIndex("Pu"); done >= 0) setWord(op, done, 0, lane, wasDone ? 1 : 0);
+  if (const int done = isa::desc(op.inst.op).slotIndex(isa::SlotId::Pu); done >= 0)
+    setWord(op, done, 0, lane, wasDone ? 1 : 0);
   if (!wasDone) return;
   for (unsigned w = 0; w < old.size(); ++w)
     setWord(op, op.result, w, lane, old[w]);

@@ -22,10 +22,10 @@ void TraceRecorder::issue(unsigned warp, std::uint32_t at) {
 
 void TraceRecorder::access(unsigned warp, std::uint64_t service, std::uint64_t conflicts) {
   if (isFull_) return;
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint16_t>::max();
+  constexpr std::uint64_t kMax = std::numeric_limits<std::uint16_t>::max();
   BlockTrace::Step& step = stepsOf(warp).back();
-  step.service = static_cast<std::uint16_t>(std::min(service, kMost));
-  step.conflicts = static_cast<std::uint16_t>(std::min(conflicts, kMost));
+  step.service = static_cast<std::uint16_t>(std::min(service, kMax));
+  step.conflicts = static_cast<std::uint16_t>(std::min(conflicts, kMax));
 }
 
 void TraceRecorder::meet(std::span<const unsigned> warps) {

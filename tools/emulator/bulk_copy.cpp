@@ -89,7 +89,7 @@ void Machine::copyBulk(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0) return;
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   const isa::InstrDesc& row = isa::desc(op.inst.op);
-  const int to = row.slotIndex("URb"), from = row.slotIndex("URa");
+  const int to = row.slotIndex(isa::SlotId::URb), from = row.slotIndex(isa::SlotId::URa);
   const bool isMasked = op.inst.op == Op::UBLKCP_MASKED;
   const bool toGlobal = isMasked || op.inst.op == Op::UBLKCP_G_S || op.inst.op == Op::UBLKRED_G_S;
   const Space target = toGlobal ? Space::Global : Space::Cluster;
@@ -98,7 +98,7 @@ void Machine::copyBulk(const Operation& op, std::uint32_t lanes) {
   const std::uint64_t fromAddress = source == Space::Global ? value64(op, from, lane) : word(op, from, 0, lane);
   const std::uint64_t barrier = toGlobal ? 0 : word(op, to, 1, lane);
   // The lower part is the size in units, the upper part the mask of CTAs that get a copy.
-  const std::uint32_t size = word(op, row.slotIndex("URc"), 0, lane);
+  const std::uint32_t size = word(op, row.slotIndex(isa::SlotId::URc), 0, lane);
   const std::uint32_t units = size & 0xffff, ctas = size >> 16;
   const bool isMulticast = op.inst.op == Op::UBLKCP_S_G && isa::getMod(op.inst, isa::Mod::Sub2) != 0;
   if (!toGlobal && !isSameCta(toAddress, barrier)) return;
@@ -136,9 +136,9 @@ void Machine::clearShared(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0) return;
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   const isa::InstrDesc& row = isa::desc(op.inst.op);
-  const std::uint64_t to = word(op, row.slotIndex("URb"), 0, lane) + static_cast<std::uint32_t>(op.offset);
+  const std::uint64_t to = word(op, row.slotIndex(isa::SlotId::URb), 0, lane) + static_cast<std::uint32_t>(op.offset);
   constexpr std::array<std::byte, 8> kZeros{};
-  const std::uint32_t units = word(op, row.slotIndex("URc"), 0, lane);
+  const std::uint32_t units = word(op, row.slotIndex(isa::SlotId::URc), 0, lane);
   for (std::uint32_t k = 0; k < units && !stopped_; ++k)
     writeMemory(Space::Cluster, to + k * kZeros.size(), lane, kZeros);
 }
@@ -148,7 +148,7 @@ void Machine::storeUniform(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0) return;
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   const isa::InstrDesc& row = isa::desc(op.inst.op);
-  const int to = row.slotIndex("URa"), from = row.slotIndex("URb");
+  const int to = row.slotIndex(isa::SlotId::URa), from = row.slotIndex(isa::SlotId::URb);
   const std::uint64_t address = (word(op, to, 0, lane) | std::uint64_t{word(op, to, 1, lane)} << 32) +
                                 static_cast<std::uint64_t>(std::int64_t{op.offset});
   const unsigned words = isa::operandWidth(op.inst, static_cast<unsigned>(from));
@@ -173,7 +173,7 @@ void Machine::storeUniform(const Operation& op, std::uint32_t lanes) {
 void Machine::askForWork(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0) return;
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-  const int at = isa::desc(op.inst.op).slotIndex("URb");
+  const int at = isa::desc(op.inst.op).slotIndex(isa::SlotId::URb);
   const std::uint32_t to = word(op, at, 0, lane), barrier = word(op, at, 1, lane);
   if (!isSameCta(to, barrier)) return;
   constexpr std::array<std::byte, kUnit> kNone{};

@@ -42,8 +42,8 @@ void Machine::readByGradients(const Operation& op, std::uint32_t lanes) {
   const isa::InstrDesc& row = isa::desc(op.inst.op);
   const unsigned geometry = isa::getMod(op.inst, Mod::Geometry), count = coordinatesOf(geometry);
   const bool hasLayers = geometry >= kLineLayers, hasHandle = isa::getMod(op.inst, Mod::Bindless) != 0;
-  const int byXSlot = row.slotIndex("Rx"), byYSlot = row.slotIndex("Ry");
-  const int low = row.slotIndex("Rd"), high = row.slotIndex("Rd2");
+  const int byXSlot = row.slotIndex(isa::SlotId::Rx), byYSlot = row.slotIndex(isa::SlotId::Ry);
+  const int low = row.slotIndex(isa::SlotId::Rd), high = row.slotIndex(isa::SlotId::Rd2);
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     unsigned next = 0;
@@ -71,7 +71,7 @@ void Machine::readByGradients(const Operation& op, std::uint32_t lanes) {
     const launch::Texel texel = from->sample(place);
     for (unsigned k = 0; k < texel.size(); ++k)
       setWord(op, k < 2 ? low : high, k % 2, lane, texel[k]);
-    setWord(op, row.slotIndex("Rp"), 0, lane, 0);
+    setWord(op, row.slotIndex(isa::SlotId::Rp), 0, lane, 0);
   }
 }
 

@@ -24,7 +24,7 @@ constexpr unsigned kProductsPerCycle = 512;
 /// The rows of one warp, times the depth of a product in units of 16 bits: 256 bits in each format.
 constexpr unsigned kProductsPerColumn = 16 * 16;
 
-unsigned immediate(const isa::Inst& inst, isa::SlotKey slot) {
+unsigned immediate(const isa::Inst& inst, isa::SlotId slot) {
   const int index = isa::desc(inst.op).slotIndex(slot);
   return index < 0 ? 0 : static_cast<unsigned>(inst.operands[static_cast<std::size_t>(index)].imm);
 }
@@ -33,7 +33,7 @@ unsigned immediate(const isa::Inst& inst, isa::SlotKey slot) {
 unsigned productCycles(const isa::Inst& inst) {
   const isa::InstrDesc& row = isa::desc(inst.op);
   if (inst.operands[0].isZeroReg()) return 1;
-  const unsigned words = isa::operandWidth(inst, static_cast<unsigned>(row.slotIndex("Rd")));
+  const unsigned words = isa::operandWidth(inst, row.slot(isa::SlotId::Rd));
   const bool sumsAreHalves = row.mnemonic.starts_with("HGMMA") && isa::getMod(inst, isa::Mod::DstFmt) == 0;
   const unsigned columns = words * (sumsAreHalves ? 4 : 2);
   return columns * kProductsPerColumn / kProductsPerCycle;
@@ -54,13 +54,13 @@ IssueCost costOf(const isa::Inst& inst, const isa::Target& target) {
   switch (inst.op) {
   case isa::Op::DEPBAR_LE:
     cost.kind = IssueCost::Kind::ScoreboardWait;
-    cost.scoreboard = static_cast<std::uint8_t>(immediate(inst, "sb"));
-    cost.count = static_cast<std::uint8_t>(immediate(inst, "count"));
+    cost.scoreboard = static_cast<std::uint8_t>(immediate(inst, isa::SlotId::sb));
+    cost.count = static_cast<std::uint8_t>(immediate(inst, isa::SlotId::count));
     break;
   case isa::Op::WARPGROUP_DEPBAR:
     cost.kind = IssueCost::Kind::ProductWait;
     cost.busy = 1;
-    cost.count = static_cast<std::uint8_t>(immediate(inst, "count"));
+    cost.count = static_cast<std::uint8_t>(immediate(inst, isa::SlotId::count));
     break;
   case isa::Op::LDGSTS:
     cost.kind = IssueCost::Kind::Copy;
@@ -70,7 +70,7 @@ IssueCost costOf(const isa::Inst& inst, const isa::Target& target) {
   default:
     if (own != LatencyClass::Gmma) break;
     cost.kind = IssueCost::Kind::Product;
-    cost.closesGroup = immediate(inst, "gsb") == 0;
+    cost.closesGroup = immediate(inst, isa::SlotId::gsb) == 0;
     cost.busy = productCycles(inst);
     break;
   }

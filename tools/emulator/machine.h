@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tools/emulator/address_space.h"
-#include "tools/emulator/figures.h"
+#include "tools/emulator/launch_stats.h"
 #include "tools/emulator/operation.h"
 #include "tools/emulator/race_check.h"
 #include "tools/emulator/timing.h"
@@ -107,7 +107,7 @@ class Machine {
   void checkBlockClaim(const Operation& op);
 
   // --- reports
-  /// Figures: the addresses of a memory instruction.
+  /// LaunchStats: the addresses of a memory instruction.
   void countAccess(const Operation& op, std::uint32_t lanes);
   /// Ends the run.
   void stop(std::string kind, std::string text);
@@ -386,7 +386,7 @@ class Machine {
   ChildGrids children_;
   launch::DeviceRuntime runtime_;
 
-  std::optional<Figures> figures_; ///< with RunOptions::stats
+  std::optional<LaunchStats> figures_; ///< with RunOptions::stats
 };
 
 } // namespace orias::emu

@@ -74,8 +74,9 @@ void Machine::initBarrier(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0) return;
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   const isa::InstrDesc& row = isa::desc(op.inst.op);
-  const std::uint64_t address = word(op, row.slotIndex("URa"), 0, lane) + static_cast<std::uint32_t>(op.offset);
-  const std::uint64_t bits = value64(op, row.slotIndex("URb"), lane);
+  const std::uint64_t address =
+      word(op, row.slotIndex(isa::SlotId::URa), 0, lane) + static_cast<std::uint32_t>(op.offset);
+  const std::uint64_t bits = value64(op, row.slotIndex(isa::SlotId::URb), lane);
   writeMemory(Space::Shared, address, lane, std::as_bytes(std::span(&bits, 1)), true);
 }
 

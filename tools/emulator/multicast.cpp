@@ -75,7 +75,7 @@ std::uint64_t combinedFloats(unsigned operation, const Packed& type, const std::
 void Machine::loadReduced(const Operation& op, std::uint32_t lanes) {
   const isa::InstrDesc& row = isa::desc(op.inst.op);
   const bool isFloat = op.inst.op != isa::Op::LDGMC;
-  const unsigned words = isa::operandWidth(op.inst, static_cast<unsigned>(row.slotIndex("Rd")));
+  const unsigned words = isa::operandWidth(op.inst, row.slot(isa::SlotId::Rd));
   const auto integers = isa::modAs<isa::AtomType>(op.inst, isa::Mod::AtomType);
   const Packed floats = packedOf(isa::modAs<AtomFloat>(op.inst, isa::Mod::AtomFloat));
   const unsigned operation = isa::getMod(op.inst, isa::Mod::AtomOp);

@@ -137,7 +137,7 @@ void Code::addRead(Operation& to, unsigned slot, const Operand& operand, unsigne
     read.from = fromOf(operand.file);
     read.row = p.row + w;
     read.isLate = isLate && operand.file == File::R;
-    if (slot < row.slotCount && row.slots[slot].name == "Rc")
+    if (slot < row.slotCount && row.slotIds[slot] == isa::SlotId::Rc)
       read.port = w == 1 ? isa::Access::Port::High : isa::Access::Port::Addend;
     std::uint32_t& rows = rows_[static_cast<std::size_t>(operand.file)];
     rows = std::max(rows, read.row + 1);
@@ -233,14 +233,14 @@ void Code::bind(const Instruction& from, Operation& to) {
       to.firstRead[slot] = to.firstWrite[slot] = -1;
   }
 
-  const auto slotOf = [&](std::string_view name) { return static_cast<std::int8_t>(row.slotIndex(name)); };
-  to.base = slotOf(to.inst.op == isa::Op::BRXU ? "URa" : "Ra");
-  to.uniform = slotOf("URb");
-  to.data = slotOf("Rb");
-  to.data2 = slotOf("Rc");
-  to.result = slotOf("Rd") >= 0 ? slotOf("Rd") : slotOf("URd");
-  to.predicate = slotOf("Pp");
-  if (const int s = row.slotIndex("offset"); s >= 0 && to.inst.operands[static_cast<unsigned>(s)].isImm())
+  const auto slotOf = [&](isa::SlotId name) { return static_cast<std::int8_t>(row.slotIndex(name)); };
+  to.base = slotOf(to.inst.op == isa::Op::BRXU ? isa::SlotId::URa : isa::SlotId::Ra);
+  to.uniform = slotOf(isa::SlotId::URb);
+  to.data = slotOf(isa::SlotId::Rb);
+  to.data2 = slotOf(isa::SlotId::Rc);
+  to.result = slotOf(isa::SlotId::Rd) >= 0 ? slotOf(isa::SlotId::Rd) : slotOf(isa::SlotId::URd);
+  to.predicate = slotOf(isa::SlotId::Pp);
+  if (const int s = row.slotIndex(isa::SlotId::offset); s >= 0 && to.inst.operands[static_cast<unsigned>(s)].isImm())
     to.offset = to.inst.operands[static_cast<unsigned>(s)].imm;
   if (row.modIndex(isa::Mod::Size) >= 0) {
     const auto size = isa::modAs<isa::MemSize>(to.inst, isa::Mod::Size);
@@ -254,7 +254,7 @@ void Code::bind(const Instruction& from, Operation& to) {
   to.isIndexed = isIndexed(to.inst.op);
   to.isUniform = row.has(isa::Flag::Uniform);
   to.isFlow = isFlow(to.inst.op);
-  if (const int quad = row.slotIndex("quad"); quad >= 0 && quad < to.inst.operandCount)
+  if (const int quad = row.slotIndex(isa::SlotId::quad); quad >= 0 && quad < to.inst.operandCount)
     if (const Operand& mask = to.inst.operands[static_cast<unsigned>(quad)]; mask.isImm())
       to.quadLanes = 0x11111111u * (static_cast<std::uint32_t>(mask.imm) & 0xf);
   to.handler = handlerOf(to.inst.op);

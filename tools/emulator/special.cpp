@@ -149,7 +149,7 @@ void Machine::uniformPredicatesToRegister(const Operation& op, std::uint32_t lan
   for (unsigned p = 0; p < isa::kUPT && p < warp().up.size(); ++p)
     bits |= (warp().up[p] & 1) << p;
   const std::uint32_t mask = uniformWord(op, op.uniform, 0) & kPredicates;
-  const int base = isa::desc(op.inst.op).slotIndex("URa");
+  const int base = isa::desc(op.inst.op).slotIndex(isa::SlotId::URa);
   const std::uint32_t other = uniformWord(op, base, 0) & ~(0xffu << shift);
   setWord(op, op.result, 0, lane, other | (bits & mask) << shift);
 }

@@ -81,7 +81,7 @@ std::optional<std::uint64_t> Machine::surfaceAddress(const Operation& op, unsign
 }
 
 std::optional<Texels> Machine::surface(const Operation& op, unsigned lane) {
-  const int byRegister = isa::desc(op.inst.op).slotIndex("Rc");
+  const int byRegister = isa::desc(op.inst.op).slotIndex(isa::SlotId::Rc);
   return texels(byRegister >= 0 ? word(op, byRegister, 0, lane) : *namedHandle(op, lane));
 }
 

@@ -105,13 +105,13 @@ void Machine::copyBox(const Operation& op, std::uint32_t lanes) {
   const isa::InstrDesc& row = isa::desc(op.inst.op);
   const bool loads = op.inst.op != Op::UTMASTG && op.inst.op != Op::UTMASTG_SCATTER && op.inst.op != Op::UTMAREDG;
   const bool reduces = op.inst.op == Op::UTMAREDG;
-  const int box = row.slotIndex("URb"), more = row.slotIndex("URc");
+  const int box = row.slotIndex(isa::SlotId::URb), more = row.slotIndex(isa::SlotId::URc);
   const unsigned dimensions = isa::getMod(op.inst, isa::Mod::Geometry) + 1;
   const TensorMap::Mode mode = modeOf(op.inst);
   const bool isPair = isOfPair(op.inst);
   const std::uint32_t extra = more >= 0 ? word(op, more, 0, lane) : 0;
   const bool isMulticast = more >= 0 && isa::getMod(op.inst, isa::Mod::Sub2) != 0;
-  const auto map = tensorMap(value64(op, row.slotIndex("URa"), lane), lane);
+  const auto map = tensorMap(value64(op, row.slotIndex(isa::SlotId::URa), lane), lane);
   if (!map) return;
   const unsigned first = loads ? 2 : 1;
   std::vector<std::int64_t> at;

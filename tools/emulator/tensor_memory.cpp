@@ -64,11 +64,12 @@ void Machine::accessTensor(const Operation& op, bool isStore) {
   const auto shape = static_cast<launch::TensorShape>(isa::getMod(op.inst, Mod::Geometry));
   const bool isReduced = op.inst.op == Op::LDTM_STAT;
   const bool isHalf = !isReduced && isa::getMod(op.inst, Mod::Sub) != 0;
-  const int data = row.slotIndex(isStore ? "Rb" : "Rd");
+  const int data = row.slotIndex(isStore ? isa::SlotId::Rb : isa::SlotId::Rd);
   const unsigned words = isa::operandWidth(op.inst, static_cast<unsigned>(data));
-  const int kept = row.slotIndex("Rc");
+  const int kept = row.slotIndex(isa::SlotId::Rc);
   const bool keeps = kept >= 0 && !op.inst.operands[static_cast<std::size_t>(kept)].isNone();
-  const std::uint32_t address = uniformWord(op, row.slotIndex("URt"), 0) + static_cast<std::uint32_t>(op.offset);
+  const std::uint32_t address =
+      uniformWord(op, row.slotIndex(isa::SlotId::URt), 0) + static_cast<std::uint32_t>(op.offset);
   std::vector<std::uint32_t> loaded;
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     loaded.clear();
@@ -83,7 +84,8 @@ void Machine::accessTensor(const Operation& op, bool isStore) {
       if (!isStore) setWord(op, data, w, lane, value);
       loaded.push_back(value);
     }
-    if (isReduced && !loaded.empty()) setWord(op, row.slotIndex("Rs"), 0, lane, reductionOf(op.inst).of(loaded));
+    if (isReduced && !loaded.empty())
+      setWord(op, row.slotIndex(isa::SlotId::Rs), 0, lane, reductionOf(op.inst).of(loaded));
   }
 }
 
@@ -101,7 +103,7 @@ void Machine::multiplyTensors(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0 || isReplaying_) return; // the disturbance has been reported
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   const isa::InstrDesc& row = isa::desc(op.inst.op);
-  const auto slot = [&](std::string_view name) { return row.slotIndex(name); };
+  const auto slot = [&](isa::SlotId name) { return row.slotIndex(name); };
   const auto present = [&](int index) {
     return index >= 0 && !op.inst.operands[static_cast<std::size_t>(index)].isNone();
   };
@@ -114,22 +116,22 @@ void Machine::multiplyTensors(const Operation& op, std::uint32_t lanes) {
   p.isWeightStationary = isa::getMod(op.inst, Mod::Sub3) != 0;
   p.aIsInTensor = hasAInTensor(op.inst.op);
   p.isShifted = p.aIsInTensor && row.modIndex(Mod::Wrap) >= 0 && isa::getMod(op.inst, Mod::Wrap) != 0;
-  p.a = p.aIsInTensor ? uniformWord(op, slot("URa"), 0) : wide(slot("URa"));
-  p.b = wide(slot("URb"));
-  p.d = uniformWord(op, slot("URd"), 0);
-  p.metadata = uniformWord(op, slot("URi"), 0);
-  p.shape = uniformWord(op, slot("URi"), 1);
-  p.adds = predicateMask(op, slot("UPp")) != 0;
-  if (const int scale = slot("scale"); present(scale))
+  p.a = p.aIsInTensor ? uniformWord(op, slot(isa::SlotId::URa), 0) : wide(slot(isa::SlotId::URa));
+  p.b = wide(slot(isa::SlotId::URb));
+  p.d = uniformWord(op, slot(isa::SlotId::URd), 0);
+  p.metadata = uniformWord(op, slot(isa::SlotId::URi), 0);
+  p.shape = uniformWord(op, slot(isa::SlotId::URi), 1);
+  p.adds = predicateMask(op, slot(isa::SlotId::UPp)) != 0;
+  if (const int scale = slot(isa::SlotId::scale); present(scale))
     p.scaleOfD = static_cast<unsigned>(op.inst.operands[static_cast<std::size_t>(scale)].imm);
-  if (const int mask = slot("URm"); present(mask)) {
+  if (const int mask = slot(isa::SlotId::URm); present(mask)) {
     if (p.isWeightStationary)
       p.zeroColumns = wide(mask);
     else
       for (unsigned w = 0; w < (p.isPair ? 8u : 4u); ++w)
         p.skippedLanes[w] = uniformWord(op, mask, w);
   }
-  if (const int scales = slot("URs"); scales >= 0) {
+  if (const int scales = slot(isa::SlotId::URs); scales >= 0) {
     p.scaleA = uniformWord(op, scales, 0);
     p.scaleB = uniformWord(op, scales, 1);
     enum { FourScales = 2 };
@@ -149,8 +151,8 @@ void Machine::multiplyTensors(const Operation& op, std::uint32_t lanes) {
 void Machine::copyToTensor(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0) return;
   const isa::InstrDesc& row = isa::desc(op.inst.op);
-  const std::uint32_t to = uniformWord(op, row.slotIndex("URt"), 0) + static_cast<std::uint32_t>(op.offset);
-  const int from = row.slotIndex("URb");
+  const std::uint32_t to = uniformWord(op, row.slotIndex(isa::SlotId::URt), 0) + static_cast<std::uint32_t>(op.offset);
+  const int from = row.slotIndex(isa::SlotId::URb);
   const std::uint64_t matrix = uniformWord(op, from, 0) | std::uint64_t{uniformWord(op, from, 1)} << 32;
   const auto shape = static_cast<launch::TensorCopyShape>(isa::getMod(op.inst, Mod::Geometry));
   const auto format = static_cast<launch::TensorCopyFormat>(isa::getMod(op.inst, Mod::SrcFmt));
@@ -163,7 +165,7 @@ void Machine::copyToTensor(const Operation& op, std::uint32_t lanes) {
 
 void Machine::shiftTensorRows(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0 || isReplaying_) return; // moved rows would move again
-  const int at = isa::desc(op.inst.op).slotIndex("URt");
+  const int at = isa::desc(op.inst.op).slotIndex(isa::SlotId::URt);
   const std::uint32_t address = uniformWord(op, at, 0) + static_cast<std::uint32_t>(op.offset);
   const bool isPair = isa::getMod(op.inst, Mod::Sub4) != 0;
   const std::uint32_t first = isPair ? cta_->rank & ~1u : cta_->rank;
@@ -176,9 +178,9 @@ void Machine::commitToBarrier(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0 || isReplaying_) return;
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   const isa::InstrDesc& row = isa::desc(op.inst.op);
-  const std::uint64_t barrier = uniformWord(op, row.slotIndex("URb"), 0);
+  const std::uint64_t barrier = uniformWord(op, row.slotIndex(isa::SlotId::URb), 0);
   if (op.inst.op == Op::UTCBAR) return arriveOnce(barrier, lane);
-  for (const std::uint32_t rank : multicastRanks(uniformWord(op, row.slotIndex("URm"), 0))) {
+  for (const std::uint32_t rank : multicastRanks(uniformWord(op, row.slotIndex(isa::SlotId::URm), 0))) {
     if (stopped_) return;
     arriveOnce(inRank(rank, barrier), lane);
   }
@@ -192,10 +194,10 @@ void Machine::findColumns(const Operation& op, std::uint32_t lanes) {
   if (isPair && other >= ctas_.size())
     return stop("unsupported", "an allotment of tensor memory to a pair in a cluster of one block");
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-  const unsigned groups = uniformWord(op, row.slotIndex("URb"), 0);
+  const unsigned groups = uniformWord(op, row.slotIndex(isa::SlotId::URb), 0);
   const auto first =
       isPair ? TensorMemory::allocateForPair(cta_->tensor, ctas_[other].tensor, groups) : cta_->tensor.allocate(groups);
-  setWord(op, row.slotIndex("URd"), 0, lane, first.value_or(0));
+  setWord(op, row.slotIndex(isa::SlotId::URd), 0, lane, first.value_or(0));
   setWord(op, 0, 0, lane, first.has_value() ? 1 : 0);
   if (!first) isSwitching_ = givesWay_ = true;
 }
@@ -203,7 +205,7 @@ void Machine::findColumns(const Operation& op, std::uint32_t lanes) {
 void Machine::changeColumns(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0) return;
   enum { And, Or };
-  const std::uint32_t groups = uniformWord(op, isa::desc(op.inst.op).slotIndex("URb"), 0);
+  const std::uint32_t groups = uniformWord(op, isa::desc(op.inst.op).slotIndex(isa::SlotId::URb), 0);
   TensorMemory& memory = cta_->tensor;
   memory.setAllocated(isa::getMod(op.inst, Mod::Sub) == And ? memory.allocated() & groups
                                                             : memory.allocated() | groups);

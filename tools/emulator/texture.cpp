@@ -85,7 +85,7 @@ bool isShape(const launch::Texture& texture, unsigned geometry, bool hasSamples)
 std::optional<std::uint32_t> Machine::namedHandle(const Operation& op, unsigned lane) const {
   if (op.uniform >= 0) return word(op, op.uniform, 0, lane);
   const isa::InstrDesc& row = isa::desc(op.inst.op);
-  const int bank = row.slotIndex("bank"), index = row.slotIndex("index");
+  const int bank = row.slotIndex(isa::SlotId::bank), index = row.slotIndex(isa::SlotId::index);
   if (bank < 0) return std::nullopt;
   const auto number = [&](int slot) {
     return static_cast<std::uint32_t>(op.inst.operands[static_cast<unsigned>(slot)].imm);
@@ -145,7 +145,7 @@ void Machine::readTexture(const Operation& op, std::uint32_t lanes) {
   if (isInQuad && !areWholeQuads(lanes)) return stop("unsupported", "derivatives between diverged lanes");
   const bool hasLayers = geometry >= kLineLayers, hasHandle = mod(Mod::Bindless) != 0;
   const unsigned coordinates = coordinatesOf(geometry);
-  const int high = isa::desc(op.inst.op).slotIndex("Rd2");
+  const int high = isa::desc(op.inst.op).slotIndex(isa::SlotId::Rd2);
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     Sources sources;
@@ -201,7 +201,8 @@ void Machine::readTexture(const Operation& op, std::uint32_t lanes) {
                                 : way == Way::Gathered ? from->gather(place, mod(Mod::Func))
                                                        : from->sample(place);
     // All texels are resident.
-    if (const int missing = isa::desc(op.inst.op).slotIndex("Pu"); missing >= 0) setWord(op, missing, 0, lane, 0);
+    if (const int missing = isa::desc(op.inst.op).slotIndex(isa::SlotId::Pu); missing >= 0)
+      setWord(op, missing, 0, lane, 0);
     // The first two requested components go to Rd, in one register if they are halves.
     std::array<std::uint32_t, 4> wanted{};
     unsigned count = 0;
@@ -224,7 +225,7 @@ void Machine::readTexture(const Operation& op, std::uint32_t lanes) {
 void Machine::askTexture(const Operation& op, std::uint32_t lanes) {
   const unsigned mask = isa::getMod(op.inst, Mod::Mask);
   const bool hasHandle = isa::getMod(op.inst, Mod::Bindless) != 0;
-  const int high = isa::desc(op.inst.op).slotIndex("Rd2");
+  const int high = isa::desc(op.inst.op).slotIndex(isa::SlotId::Rd2);
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const auto from = texels(hasHandle ? word(op, op.base, 0, lane) : *namedHandle(op, lane), namedSampler(op, lane));

@@ -62,7 +62,8 @@ void Timing::add(const isa::Inst& inst, Step& step) {
   });
   step.end = static_cast<std::uint32_t>(touches_.size());
   if (step.latencyClass == LatencyClass::Depbar) {
-    const int scoreboard = isa::desc(inst.op).slotIndex("sb"), count = isa::desc(inst.op).slotIndex("count");
+    const int scoreboard = isa::desc(inst.op).slotIndex(isa::SlotId::sb),
+              count = isa::desc(inst.op).slotIndex(isa::SlotId::count);
     if (scoreboard < 0 || count < 0) return;
     step.waitScoreboard = static_cast<std::int8_t>(inst.operands[static_cast<unsigned>(scoreboard)].imm);
     step.waitCount = static_cast<std::uint8_t>(inst.operands[static_cast<unsigned>(count)].imm);

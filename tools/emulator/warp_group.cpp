@@ -176,7 +176,7 @@ void Machine::multiplyGroup(const Operation& op, std::uint32_t lanes) {
   if (lanes != ~0u) return stop("unsupported", "a matrix instruction with inactive lanes");
   if (isReplaying_) return; // the disturbance has been reported
   const isa::InstrDesc& row = isa::desc(op.inst.op);
-  const auto group = static_cast<std::size_t>(row.slotIndex("gsb"));
+  const auto group = row.slot(isa::SlotId::gsb);
   const bool closesGroup = op.inst.operands[group].imm == 0;
   if (op.inst.operands[0].isZeroReg()) {
     if (closesGroup) endGroupOfProducts();
@@ -184,13 +184,13 @@ void Machine::multiplyGroup(const Operation& op, std::uint32_t lanes) {
   }
   const Arithmetic x = arithmeticOf(op.inst);
   const bool aIsInMemory = !isFromRegisters(op.inst.op);
-  const auto slot = [&](std::string_view name) { return row.slotIndex(name); };
+  const auto slot = [&](isa::SlotId name) { return row.slotIndex(name); };
   const auto operand = [&](int index) -> const isa::Operand& {
     return op.inst.operands[static_cast<std::size_t>(index)];
   };
-  const unsigned words = isa::operandWidth(op.inst, static_cast<unsigned>(slot("Rd")));
+  const unsigned words = isa::operandWidth(op.inst, static_cast<unsigned>(slot(isa::SlotId::Rd)));
   const unsigned columns = words * 8 / (x.sumsAreHalves() ? 2 : 4);
-  const int descriptors = slot(aIsInMemory ? "URa" : "URb");
+  const int descriptors = slot(aIsInMemory ? isa::SlotId::URa : isa::SlotId::URb);
   const auto descriptor = [&](unsigned first) {
     return MatrixDescriptor(uniformWord(op, descriptors, first) | std::uint64_t{uniformWord(op, descriptors, first + 1)}
                                                                       << 32);
@@ -226,10 +226,10 @@ void Machine::multiplyGroup(const Operation& op, std::uint32_t lanes) {
   std::array<std::uint32_t, 32> metadata{};
   unsigned selector = 0;
   if (x.isSparse) {
-    const Code::Place places = code_.place(operand(slot("Re")));
+    const Code::Place places = code_.place(operand(slot(isa::SlotId::Re)));
     for (unsigned lane = 0; lane < 32 && !places.isZero; ++lane)
       metadata[lane] = warp().row(places.row)[lane];
-    if (const int index = slot("selector"); index >= 0) selector = static_cast<unsigned>(operand(index).imm);
+    if (const int index = slot(isa::SlotId::selector); index >= 0) selector = static_cast<unsigned>(operand(index).imm);
   }
   constexpr unsigned kRegistersOfA = 4;
   const unsigned firstRow = warp().index % kWarps * kRows;
@@ -251,8 +251,9 @@ void Machine::multiplyGroup(const Operation& op, std::uint32_t lanes) {
       b[j * x.depth + k] = numberOf(x, false, loaded(fromB, j, k, isTransposedB));
   if (stopped_) return;
 
-  const Code::Place sums = code_.place(operand(slot("Rd"))), old = code_.place(operand(slot("Rc")));
-  const bool isAdded = predicateMask(op, slot("UPp")) != 0 && !old.isZero;
+  const Code::Place sums = code_.place(operand(slot(isa::SlotId::Rd))),
+                    old = code_.place(operand(slot(isa::SlotId::Rc)));
+  const bool isAdded = predicateMask(op, slot(isa::SlotId::UPp)) != 0 && !old.isZero;
   PendingProduct pending;
   pending.at = at_;
   pending.first = sums.row;
@@ -311,7 +312,7 @@ void Machine::endGroupOfProducts() {
 
 /// WARPGROUP.DEPBAR.LE: waits until all but the newest groups have completed.
 void Machine::waitForProducts(const Operation& op, std::uint32_t) {
-  const int count = isa::desc(op.inst.op).slotIndex("count");
+  const int count = isa::desc(op.inst.op).slotIndex(isa::SlotId::count);
   const auto left = static_cast<std::uint32_t>(op.inst.operands[static_cast<std::size_t>(count)].imm);
   Warp& w = warp();
   for (const PendingProduct& product : w.products)

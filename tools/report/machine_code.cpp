@@ -124,7 +124,7 @@ ordered_json machineCodeJson(const FunctionJob& job) {
     ranges.push_back({isa::fileName(range.file), range.reg, range.first, range.end});
   // Marks of instructions that later phases have merged or replaced are only in the Ori text.
   std::string marks;
-  for (const encoder::UniformityNote mark : code.laneMarks)
+  for (const encoder::UniformityNote mark : code.uniformityNotes)
     marks += mark == encoder::UniformityNote::Uniform ? 'u' : mark == encoder::UniformityNote::Varying ? 'v' : ' ';
   return {{"text", std::move(text)},
           {"labels", std::move(label)},

@@ -57,13 +57,11 @@ void step(std::uint32_t at, const isa::Inst& inst, Takers& takers, std::vector<W
   unsigned awaited = isa::awaitedScoreboards(inst), tested = awaited;
   if (inst.op == isa::Op::DEPBAR_LE) {
     const isa::InstrDesc& row = isa::desc(inst.op);
-    const auto number = [&](isa::SlotKey slot) {
-      return static_cast<unsigned>(inst.operands[static_cast<std::size_t>(row.slotIndex(slot))].imm);
-    };
+    const auto number = [&](isa::SlotId slot) { return static_cast<unsigned>(inst.operands[row.slot(slot)].imm); };
     // With a count, the newest ones may still be in flight.
-    if (number("sb") < kScoreboards) {
-      tested |= 1u << number("sb");
-      if (number("count") == 0) awaited |= 1u << number("sb");
+    if (number(isa::SlotId::sb) < kScoreboards) {
+      tested |= 1u << number(isa::SlotId::sb);
+      if (number(isa::SlotId::count) == 0) awaited |= 1u << number(isa::SlotId::sb);
     }
   }
   for (unsigned s = 0; s < kScoreboards; ++s) {

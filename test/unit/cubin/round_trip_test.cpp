@@ -54,7 +54,7 @@ TEST_CASE("what is written is read again") {
   }
 }
 
-TEST_CASE("handles of textures and what the driver writes into the code are symbols that nobody defines") {
+TEST_CASE("handles of textures and what the driver writes into the code are symbols without a definition") {
   for (unsigned chip : kChips) {
     CAPTURE(chip);
     Function kernel = emptyKernel("k");
@@ -64,13 +64,13 @@ TEST_CASE("handles of textures and what the driver writes into the code are symb
         {HandleKind::Texture, 12, "image"}, {HandleKind::Sampler, 16, "smooth"}, {HandleKind::Surface, 20, "drawing"}};
     kernel.relocations = {{RelocationType::Abs32At32, 32, ".nv.surfrefDescSize", 0}};
     Module module = moduleOf(chip, kernel);
-    module.driverWords = {".nv.surfrefDescSize"};
+    module.driverPatches = {".nv.surfrefDescSize"};
     const auto file = write(module);
     const Module again = read(file);
     REQUIRE(again.functions.size() == 1);
     CHECK(again.functions[0].handles == kernel.handles);
     CHECK(again.functions[0].relocations == kernel.relocations);
-    CHECK(again.driverWords == module.driverWords);
+    CHECK(again.driverPatches == module.driverPatches);
     CHECK(again.variables.empty());
     const ElfFile elf = decodeElf(file);
     const ElfSection* bank = elf.find(".nv.constant0.k");

@@ -45,7 +45,7 @@ TEST_CASE("devices are written in place") {
   CHECK(fs::is_character_file("/dev/null"));
 }
 
-TEST_CASE("what cannot be written or read is an error, and leaves nothing behind") {
+TEST_CASE("what cannot be written or read is an error, and leaves nothing") {
   Folder folder;
   CHECK_THROWS_AS(writeWholeFile(folder / "none/a", std::string_view("x")), orias::Error);
   CHECK_THROWS_AS(writeWholeFile(folder.path.string(), std::string_view("x")), orias::Error);

@@ -85,7 +85,7 @@ TEST_CASE("a full machine: a result that is waited for costs its latency, but fo
   CHECK(cyclesPerBlock(trace, costs, 10) == doctest::Approx(10.2).epsilon(0.1));
 }
 
-TEST_CASE("a full machine: warps of a block go on behind a barrier when the last of them has come") {
+TEST_CASE("a full machine: warps of a block go on after a barrier when the last of them has come") {
   const std::vector costs{withStall(50), withStall(10)};
   const BlockTrace::Step meeting{BlockTrace::kMeeting, 0, 0, 0};
   BlockTrace trace;

@@ -124,7 +124,7 @@ TEST_CASE("a sum of the block in shared memory") {
         });
 }
 
-TEST_CASE("lanes leave a loop at different times, and vote behind it") {
+TEST_CASE("lanes leave a loop at different times, and vote after it") {
   check(kernel("", "mov.u32 %r6, 0; mov.u32 %r7, %r5;\n"
                    "loop: setp.eq.u32 %p1, %r7, 0; @%p1 bra done; and.b32 %r8, %r7, 1; setp.eq.u32 %p2, %r8, 0;\n"
                    "@%p2 bra even; mad.lo.u32 %r6, %r6, 3, %r7; bra next; even: add.u32 %r6, %r6, %r7;\n"
@@ -152,7 +152,7 @@ TEST_CASE("16 bytes of a constant through a generic pointer") {
   CHECK(run(emu::loadCubin(whole.cubin, "k")) == std::vector<std::uint32_t>(kCount, 5 + 8));
 }
 
-TEST_CASE("lanes leave a loop with two entries at different times, and vote behind it") {
+TEST_CASE("lanes leave a loop with two entries at different times, and vote after it") {
   check(kernel("", "mov.u32 %r6, 0; mov.u32 %r7, %r5; and.b32 %r8, %r1, 1; setp.eq.u32 %p1, %r8, 0;\n"
                    "@%p1 bra middle;\nhead: add.u32 %r6, %r6, 3;\n"
                    "middle: sub.s32 %r7, %r7, 1; setp.ge.s32 %p2, %r7, 0; @%p2 bra head;\n"

@@ -123,7 +123,7 @@ TEST_CASE("generic memory without a descriptor") {
   CHECK(ran.out[1] == 7);
 }
 
-TEST_CASE("the barrier of a cluster: who arrives goes on, who waits sees what the others wrote") {
+TEST_CASE("the barrier of a cluster: arrival does not block, a wait sees what the others wrote") {
   const Program p = program({"S2R R0, SR_TID.X", "LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR4, c[0x0][0x208]",
                              "STS [R0.X4+0x400], R0", "UCGABAR_ARV", "MOV R5, 0x1", "UCGABAR_WAIT",
                              "LOP3.LUT R1, R0, 0x20, RZ, 0x3c, !PT", "LDS R4, [R1.X4+0x400]",
@@ -149,7 +149,7 @@ TEST_CASE("racecheck flags an exchange without a barrier, and nothing else") {
   CHECK(run(exchange(false), checking()).kind() == "racecheck");
 }
 
-TEST_CASE("a store behind shared memory is found; without memcheck it ends the run") {
+TEST_CASE("a store after shared memory is found; without memcheck it ends the run") {
   const emu::Program p = program({"S2R R0, SR_TID.X", "STS [R0.X4+0x404], R0", "EXIT"});
   const Ran checked = run(p, checking());
   CHECK(checked.result.completed);
@@ -161,7 +161,7 @@ TEST_CASE("a store behind shared memory is found; without memcheck it ends the r
   CHECK(plain.kind() == "memcheck");
 }
 
-TEST_CASE("memcheck finds reads of shared memory that nobody wrote") {
+TEST_CASE("memcheck finds reads of shared memory that was never written") {
   CHECK(run(program({"LDS R4, [0x400]", "EXIT"}), checking()).kind() == "memcheck");
   CHECK(run(program({"LDS R4, [0x400]", "EXIT"})).result.reports.empty());
 }
@@ -184,7 +184,7 @@ TEST_CASE("memcheck: each kind of wrong access to global memory, and right ones"
   CHECK(kindOf("REDG.E.ADD.STRONG.GPU desc[UR4][R2.64+0x1], R4") == "memcheck");
 }
 
-TEST_CASE("memcheck: global memory that nobody wrote") {
+TEST_CASE("memcheck: global memory that was never written") {
   const Program p =
       program({"LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR4, c[0x0][0x208]", "LDG.E R4, desc[UR4][R2.64]", "EXIT"});
   launch::Launch launch;
@@ -231,7 +231,7 @@ TEST_CASE("racecheck: the load of what a swap compares with is part of an atomic
   CHECK(kindOf("ATOMS.ADD R6, [0x400], R5") == "racecheck");
 }
 
-TEST_CASE("racecheck: a barrier orders those that wait at it, behind all that arrive") {
+TEST_CASE("racecheck: a barrier orders those that wait at it, after all that arrive") {
   launch::RunOptions options;
   options.racecheck = true;
   // The warps execute different paths; `late` is after the barrier of the first warp.
@@ -345,7 +345,7 @@ TEST_CASE("products of a warp group: the sum is there when its group was waited 
   CHECK(run(product("HGMMA.64x8x16.F16 R8, gdesc[UR12], R8, !UPT", kWait, "")).kind() == "wgmma in flight");
 }
 
-TEST_CASE("a run ends with its budget, at a trap, and when nobody can go on") {
+TEST_CASE("a run ends with its budget, at a trap, and at a deadlock") {
   launch::RunOptions few;
   few.instructionBudget = 10000;
   CHECK(run(program({"BRA 0x0", "EXIT"}), few).kind() == "budget");

@@ -107,7 +107,7 @@ TEST_CASE("timing: a result read before its latency is over is the old value") {
   checkClean(storing({.addStall = 4}));
 }
 
-TEST_CASE("timing: a result that nobody waited for is the old value") {
+TEST_CASE("timing: a result without a wait is the old value") {
   // The store's address: zero is not a valid address.
   const Program p = storing({.constantWait = 0});
   CHECK(run(p).result.completed);
@@ -118,7 +118,7 @@ TEST_CASE("timing: a result that nobody waited for is the old value") {
   CHECK(ran.result.reports[1].text.find("R2 is read without a wait for the scoreboard") == 0);
 }
 
-TEST_CASE("timing: a wait right behind the instruction that takes the scoreboard does not see it") {
+TEST_CASE("timing: a wait right after the instruction that takes the scoreboard does not see it") {
   CHECK_FALSE(run(storing({.constantStall = 1}), withTiming()).result.completed);
 }
 

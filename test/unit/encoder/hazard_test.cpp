@@ -117,7 +117,7 @@ TEST_CASE("hazard: what takes the scoreboard out of order does not count") {
             2, {"DEPBAR.LE SB5, 0x1", 4}, Kind::MissingWait, 0, 3);
 }
 
-TEST_CASE("hazard: a count holds on every way to the wait") {
+TEST_CASE("hazard: a count holds on every path to the wait") {
   // If the branch is taken, one texture is younger than the first; on the fall-through path two are.
   checkPair({{"TLD.LZ RZ, R2, R8, UR4, 0x0, 1D, 0x1", 2, 5},
              {"@P0 BRA 0x30", 5},
@@ -144,7 +144,7 @@ TEST_CASE("hazard: a source is overwritten while the matrix unit reads it") {
             {"HMMA.16816.F32 R0, R4, R8, R12", 6}, Kind::War, 0, 1);
 }
 
-TEST_CASE("hazard: across branches, on the shortest way") {
+TEST_CASE("hazard: across branches, on the shortest path") {
   // The loop's last write is read at its top: BRA takes 5 cycles, R2 needs 10.
   const std::vector<Line> loop = {{"DADD R2, R4, R6", 10}, {"DADD R4, R2, R6", 4}, {"@P0 BRA 0x0", 5}, {"EXIT", 5}};
   CHECK(violations(loop).empty());
@@ -158,7 +158,7 @@ TEST_CASE("hazard: across branches, on the shortest way") {
   CHECK(found[0].actual == 9);
 }
 
-TEST_CASE("hazard: a scoreboard that only one way waits for") {
+TEST_CASE("hazard: a scoreboard that only one path waits for") {
   checkPair({{"LDG.E R2, desc[UR4][R4.64]", 2, 0},
              {"@P0 BRA 0x30", 5},
              {"IADD3 R8, R2, R2, RZ", 5, 7, 7, 1},
@@ -167,7 +167,7 @@ TEST_CASE("hazard: a scoreboard that only one way waits for") {
             3, {"IADD3 R7, R2, R4, RZ", 1}, Kind::MissingWait, 0, 3);
 }
 
-TEST_CASE("hazard: the registers of a product of a warp group while it is under way") {
+TEST_CASE("hazard: the registers of a wgmma in flight") {
   const std::string product = "HGMMA.64x8x16.F32 R4, gdesc[UR4], R4, gsb0";
   const std::vector<Line> good = {{"WARPGROUP.ARRIVE", 6},      {product, 4},
                                   {"IADD3 R8, R9, R10, RZ", 4}, {"WARPGROUP.DEPBAR.LE gsb0, 0x0", 6},
@@ -254,7 +254,7 @@ TEST_CASE("hazard: mbarrier.init is over when threads meet at a barrier") {
           .size() == 1);
 }
 
-TEST_CASE("hazard: HADD2.F32 reads a half 5 cycles behind HMUL2") {
+TEST_CASE("hazard: HADD2.F32 reads a half 5 cycles after HMUL2") {
   checkPair({{"HMUL2 R2, R3.H0_H0, R4.H0_H0", 5}, {"HADD2.F32 R5, -RZ, R2.H0_H0", 1}, {"EXIT", 5}}, 0,
             {"HMUL2 R2, R3.H0_H0, R4.H0_H0", 4}, Kind::Raw, 0, 1);
   CHECK(violations({{"HMUL2 R2, R3, R4", 4}, {"HMUL2 R5, R2, R2", 1}, {"EXIT", 5}}).empty());
@@ -351,7 +351,7 @@ TEST_CASE("hazard: fp64 arithmetic reads its registers late before sm_90") {
   CHECK(violations({product, tooEarly, end}).empty());
 }
 
-TEST_CASE("hazard: loads and stores of sm_75 read an address 8 cycles behind arithmetic") {
+TEST_CASE("hazard: loads and stores of sm_75 read an address 8 cycles after arithmetic") {
   const auto load = [](unsigned stall) {
     return std::vector<Line>{{"IADD3 R4, R8, R9, RZ", stall}, {"LDS R2, [R4]", 2, 0}, {"EXIT", 5}};
   };
@@ -373,7 +373,7 @@ TEST_CASE("hazard: R2UR signals a scoreboard before sm_90") {
   CHECK(violations(notAwaited).empty());
 }
 
-TEST_CASE("hazard: R2UR reads a product 5 cycles behind it") {
+TEST_CASE("hazard: R2UR reads a product 5 cycles after it") {
   checkPair({{"IMAD.HI.U32 R2, R3, R4, RZ", 5}, {"R2UR UR4, R2", 1}, {"EXIT", 5}}, 0, {"IMAD.HI.U32 R2, R3, R4, RZ", 4},
             Kind::Raw, 0, 1);
   checkPair({{"FADD R2, R3, R4", 5}, {"R2UR UR4, R2", 1}, {"EXIT", 5}}, 0, {"FADD R2, R3, R4", 4}, Kind::Raw, 0, 1);
@@ -381,7 +381,7 @@ TEST_CASE("hazard: R2UR reads a product 5 cycles behind it") {
   CHECK(violations({{"IADD3 R2, R3, R4, RZ", 4}, {"R2UR UR4, R2", 1}, {"EXIT", 5}}).empty());
 }
 
-TEST_CASE("hazard: WARPSYNC.COLLECTIVE reads its mask 7 cycles behind the write") {
+TEST_CASE("hazard: WARPSYNC.COLLECTIVE reads its mask 7 cycles after the write") {
   checkPair({{"MOV R2, R3", 7}, {"WARPSYNC.COLLECTIVE R2, 0x20", 5}, {"EXIT", 5}}, 0, {"MOV R2, R3", 6}, Kind::Raw, 0,
             1);
 }
@@ -429,7 +429,7 @@ TEST_CASE("hazard: before sm_90 the next instruction follows YIELD, BREAK, WARPS
   }
 }
 
-TEST_CASE("hazard: sm_75 branches by a second predicate 12 cycles behind its comparison") {
+TEST_CASE("hazard: sm_75 branches by a second predicate 12 cycles after its comparison") {
   const auto late = [](unsigned stall) {
     return violationsOn("sm_75", {{"ISETP.EQ.AND P1, PT, R11, 0x8, PT", stall}, {"@!P0 BRA P1, 0x20", 5}, {"EXIT", 5}})
         .size();

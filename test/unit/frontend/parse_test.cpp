@@ -28,7 +28,7 @@ TEST_CASE("targets with options and suffixes") {
   CHECK(p.module->target.debug);
 }
 
-TEST_CASE("an opcode is split at its dots, and white space may stand before them") {
+TEST_CASE("an opcode is split at its dots, and white space may be before them") {
   Parsed p = parseBody("ld.global.L2::128B.v2.u32 {%r1, %r2}, [%rd1]; mov .u32 %r1, 1; mov.u32 %r1, 2;");
   REQUIRE(p.ok());
   const Function& k = p.function("k");
@@ -205,7 +205,7 @@ TEST_CASE("calls: direct, with results and arguments, through prototypes and tar
   CHECK(callParts(k, k.instructions[5]).prototype->is(OperandKind::TargetList));
 }
 
-TEST_CASE("branch targets may stand before their labels") {
+TEST_CASE("branch targets may be before their labels") {
   Parsed p = parseBody("T: .branchtargets A, B; brx.idx %r1, T; A: ret; B: ret;");
   REQUIRE(p.ok());
   const TargetList& list = p.module->targetLists.at(0);

@@ -29,7 +29,7 @@ TEST_CASE("memcheck: misaligned") {
   CHECK(kindOf("st.shared.v2.u32 [%r14+4], {%r0, %r0};") == "memcheck");
 }
 
-TEST_CASE("memcheck: bytes that nobody wrote") {
+TEST_CASE("memcheck: bytes that were never written") {
   CHECK(kindOf("st.shared.u32 [%r14], 1; ld.shared.u32 %r1, [%r14];") == "");
   CHECK(kindOf("ld.shared.u32 %r1, [%r14];") == "memcheck");
   CHECK(kindOf("st.shared.u16 [%r14], 1; ld.shared.u32 %r1, [%r14];") == "memcheck"); // half of the word

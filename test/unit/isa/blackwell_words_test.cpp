@@ -92,7 +92,7 @@ TEST_CASE("words of sm_110: minima and maxima as before sm_90") {
   CHECK(textOn("sm_110", 0x00000006090a7c17, 0x002fc8000bffe200) == "IMNMX R10, R9, UR6, PT");
 }
 
-TEST_CASE("words of sm_100: textures and surfaces have no offset behind their names") {
+TEST_CASE("words of sm_100: textures and surfaces have no offset after their names") {
   for (const char* chip : {"sm_100", "sm_120"}) {
     CHECK(textOn(chip, 0x28ff040604047f60, 0x00216200089e0f06) == "TEX.LL R6, R4, R4, R6, UR4, 2D");
     CHECK(textOn(chip, 0x20ff04ff04047f60, 0x00216200081e0f06) == "TEX R6, R4, R4, UR4, 2D");

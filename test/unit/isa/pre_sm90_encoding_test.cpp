@@ -161,13 +161,13 @@ TEST_CASE("marks of the operand cache in textures are not written, and stay") {
   CHECK(nameOn("sm_75", 0x200058040e097b6c, 0x100f4200001e01ff) == "TXD RZ, R9, R14, R4, 0x0, 0x58, 2D, 0x1");
 }
 
-TEST_CASE("operands of a texture in two halves are cut in the middle, not behind the coordinates") {
+TEST_CASE("operands of a texture in two halves are cut in the middle, not after the coordinates") {
   const auto widths = [](Op op, std::initializer_list<ModValue> mods) {
     Inst inst = makeInst(op);
     for (const ModValue& mod : mods)
       REQUIRE(setMod(inst, mod));
-    const auto of = [&](SlotKey slot) { return operandWidth(inst, static_cast<unsigned>(desc(op).slotIndex(slot))); };
-    return std::pair(of("Ra"), of("Rb"));
+    const auto of = [&](SlotId slot) { return operandWidth(inst, static_cast<unsigned>(desc(op).slotIndex(slot))); };
+    return std::pair(of(SlotId::Ra), of(SlotId::Rb));
   };
   constexpr int kVolume = 2, kLevel = 3;
   CHECK(widths(Op::TLD_B, {{Mod::Geometry, 0}}) == std::pair(1u, 1u));

@@ -183,3 +183,14 @@ TEST_CASE("floating-point immediates") {
     CHECK(parseFloat(floatText(bits, FloatFormat::F16), FloatFormat::F16) == bits);
   CHECK_FALSE(parseFloat("0.5x", FloatFormat::F32));
 }
+
+TEST_CASE("slots are found by their names") {
+  for (const InstrDesc& d : allInstrs())
+    for (unsigned i = 0; i < d.slotCount; ++i) {
+      CAPTURE(d.name);
+      CHECK(d.slotIds[i] == slotIdOf(d.slots[i].name));
+      CHECK(d.slot(d.slotIds[i]) <= i); // another slot may have the same name
+    }
+  CHECK(desc(Op::IADD3).slotIndex(SlotId::offset) == -1);
+  CHECK_THROWS(desc(Op::IADD3).slot(SlotId::offset));
+}

@@ -29,7 +29,7 @@ TEST_CASE("ELF flags of distinct chips differ") {
     if (target.chip().suffix == 0) CHECK(seen.insert(target.elfFlags()).second);
 }
 
-// Figures from the occupancy calculator of the CUDA toolkit.
+// Values from the occupancy calculator of the CUDA toolkit.
 TEST_CASE("occupancy") {
   const Target& sm90 = *Target::find("sm_90");
   SUBCASE("by warps") {

@@ -207,7 +207,7 @@ TEST_CASE("16-bit floats round to nearest even and saturate to infinity") {
   CHECK(halfText(ElementType::F16, std::nan("")) == "nan");
 }
 
-TEST_CASE("module variables are found behind the buffers, even under a buffer's name") {
+TEST_CASE("module variables are found after the buffers, even under a buffer's name") {
   Launch launch = twoBuffers();
   launch.variables = {{"a", ElementType::U32, {bytesOf<std::uint32_t>({7}), {}}}};
   Device device(launch);

@@ -142,7 +142,7 @@ TEST_CASE("pixels along the width stay in their row, and go on in the next image
   CHECK(map.fault(Mode::Width128, 4, offsets)->kind == "memcheck");
 }
 
-TEST_CASE("types that change what is loaded, and what stands outside") {
+TEST_CASE("types that change what is loaded, and what is outside") {
   TensorMap map = plane();
   CHECK(map.outside() == 0);
   map.type = TensorMap::Type::F32Ftz;

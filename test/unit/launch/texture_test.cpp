@@ -44,7 +44,7 @@ const std::string kUnit = kLine + R"(, "normalizedCoordinates": true)";
 
 } // namespace
 
-TEST_CASE("the nearest texel, and what stands outside") {
+TEST_CASE("the nearest texel, and what is outside") {
   CHECK(sampled(kLine, 1.75f) == 10);
   CHECK(sampled(kLine, -3) == 0);
   CHECK(sampled(kLine, 9) == 30);
@@ -130,7 +130,7 @@ TEST_CASE("levels of detail follow each other, and the nearest is read") {
   CHECK(texels->levelFor({}, little, two) == 1);
 }
 
-TEST_CASE("the level of detail of a cube is that of the way on the face") {
+TEST_CASE("the level of detail of a cube is that of the distance on the face") {
   const Launch launch = counting(R"("shape": "cube", "size": [4], "levels": 3)", 6 * (16 + 4 + 1));
   const Device device(launch);
   const auto texels = device.texels(1);

@@ -96,7 +96,7 @@ TEST_CASE("barriers of other CTAs of the cluster") {
                 {"SYNCS.PHASECHK.TRANS64.TRYWAIT", "CCTL.IVALL"}));
 }
 
-TEST_CASE("arrivals that do not end the phase count the lanes of the warp in front of them") {
+TEST_CASE("arrivals that do not end the phase count the lanes of the warp before them") {
   CHECK(inOrder(lowered("mbarrier.arrive.noComplete.shared.b64 %rd1, [%r1], %r2;"),
                 {"SYNCS.ARRIVE.TRANS64.TMASK.ART0 %", "S2R", "LOP3", "POPC", "SHF.L", "IMAD"}));
   CHECK(inOrder(lowered("mbarrier.arrive.noComplete.shared.b64 _, [%r1], %r2;"), {"SYNCS.ARRIVE.TRANS64.ART0 RZ"}));

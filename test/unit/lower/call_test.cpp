@@ -73,7 +73,7 @@ TEST_CASE("bytes of a parameter are put together and taken apart") {
   CHECK(inOrder(text, {"PRMT %", "0x5410", "PRMT %", "0xbbb3"}));
 }
 
-TEST_CASE("a recursive function stands there once, and keeps what it needs after a call below the stack pointer") {
+TEST_CASE("a recursive function is emitted once, and keeps what it needs after a call below the stack pointer") {
   const std::string text = lowered(R"({
   .param .b32 p0; .param .b32 q0;
   st.param.b32 [p0], %r1;

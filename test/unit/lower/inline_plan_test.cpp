@@ -116,7 +116,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("with a budget of nothing only large bodies with several calls keep code of their own") {
+TEST_CASE("with a budget of nothing only large bodies with several calls are not inlined") {
   const InlineLimits tight{.small = 20, .budget = 0, .growthPercent = 0, .sharedCalls = 0};
   const Planned p(function("large", additions(40)) + function("once", additions(40)) + function("small", additions(5)) +
                       kernel("k", "call large; call large; call once; call small; call small;"),

@@ -31,7 +31,7 @@ TEST_CASE("a cluster's barrier is one of the CTA where the launch made no cluste
   CHECK(inOrder(lowered("@%p1 barrier.cluster.arrive;"), {"BRA", "c[0x0][0x140]", "UCGABAR_ARV"}));
 }
 
-TEST_CASE("nothing runs behind a trap, but behind a breakpoint and where a trap has a guard") {
+TEST_CASE("nothing runs after a trap, except after a breakpoint and a guarded trap") {
   const auto isEnd = [](std::string_view statement) {
     const std::string text = lowered(std::string(statement) + " st.shared.u32 [sm], %r1;");
     CAPTURE(text);
@@ -74,7 +74,7 @@ TEST_CASE("shuffles synchronise their lanes first") {
   CHECK(inOrder(text, {"WARPSYNC.ALL", "SHFL.DOWN %", ", 1, 0x1f", "WARPSYNC %", "SHFL.IDX PT"}));
 }
 
-TEST_CASE("a barrier of the warp behind a shuffle still orders memory") {
+TEST_CASE("a barrier of the warp after a shuffle still orders memory") {
   const std::string text = lowered("shfl.sync.down.b32 %r4, %r3, 1, 31, -1; st.shared.b32 [%r3], %r4; "
                                    "bar.warp.sync -1; ld.shared.b32 %r5, [%r3+4];");
   CAPTURE(text);
@@ -95,7 +95,7 @@ TEST_CASE("guarded warp operations are branched around") {
   CHECK(inOrder(text, {"@!%", "BRA", "\n  WARPSYNC.ALL", "\n  SHFL.DOWN"}));
 }
 
-TEST_CASE("a block of many matrix products brings its warp together once, and again behind what splits it") {
+TEST_CASE("a block of many matrix products brings its warp together once, and again after what splits it") {
   const std::string product =
       "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, "
       "{%r5, %r6}, {%f1, %f2, %f3, %f4};\n";

@@ -42,7 +42,7 @@ TEST_CASE("offsets of gathered texels have a byte each, others four bits") {
   CHECK(inOrder(lowered("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f5,%f6}], {-1,2};"), {"0x2f"}));
 }
 
-TEST_CASE("of a texture that is filtered by gradients the layer stands behind the coordinates") {
+TEST_CASE("of a texture that is filtered by gradients the layer follows the coordinates") {
   const std::string text = lowered("tex.grad.a1d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%r1,%f5}], {%f6}, {%f7};");
   CAPTURE(text);
   // The layer is clamped below 65536 in a separate register.
@@ -52,7 +52,7 @@ TEST_CASE("of a texture that is filtered by gradients the layer stands behind th
   CHECK(inOrder(text, {std::string(".1, ") + layer, "TXD<"}));
 }
 
-TEST_CASE("the number of a sample stands behind the offsets") {
+TEST_CASE("the number of a sample follows the offsets") {
   const std::string text = lowered("tex.2dms.v4.u32.s32 {%r1,%r2,%r3,%r4}, [%rd1, {%r5,%r6,%r7,%r7}], {1,1};");
   CAPTURE(text);
   CHECK(inOrder(text, {".0, 0x11", ".1, ", "TLD<"}));
@@ -108,7 +108,7 @@ TEST_CASE("whether a texel is in memory is the opposite of what the instruction 
   CHECK(inOrder(text, {"TEX<", " %p", "PLOP3", "!%p", "0xaa"}));
 }
 
-TEST_CASE("what the header of a texture does not tell stands in a table of the driver's") {
+TEST_CASE("what the header of a texture does not contain is in a table of the driver's") {
   const std::string text = lowered("ld.param.u64 %rd1, [a]; txq.filter_mode.b32 %r1, [%rd1];");
   CAPTURE(text);
   CHECK(inOrder(text, {"driverword \".nv.unified.texrefDescSize\"", "ADDRESS", "IMAD", "0xf0", "LDG"}));
@@ -117,7 +117,7 @@ TEST_CASE("what the header of a texture does not tell stands in a table of the d
   CHECK(inOrder(older, {"driverword \".nv.surfrefDescSize\"", "0xfffff", "ADDRESS", "IMAD", "0x80", "LDG"}));
 }
 
-TEST_CASE("textures of the module have their handles behind the parameters, each once") {
+TEST_CASE("textures of the module have their handles after the parameters, each once") {
   const std::string text = lowered("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [img, {%f5,%f6}];"
                                    "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [img, {%f5,%f6}];"
                                    "suld.b.2d.b32.trap %r1, [surf, {%r2,%r3}];",
@@ -167,7 +167,7 @@ TEST_CASE("with samplers apart a line is a line, and integers are filtered but f
   CHECK(inOrder(plane, {"I2FP", "I2FP", "TEX<0,0,3,"}));
 }
 
-TEST_CASE("what is asked of a sampler stands in a table of samplers") {
+TEST_CASE("what a query of a sampler reads is in a table of samplers") {
   CHECK(inOrder(independent("txq.filter_mode.b32 %r1, [fine];", "sm_90"),
                 {"driverword \".nv.independent.samplerrefDescSize\"", "0xf8"}));
   const std::string older = independent("txq.filter_mode.b32 %r1, [fine];", "sm_75");

@@ -74,7 +74,7 @@ TEST_CASE("a load stays whose value may be gone or may not be there") {
       "ld.param.v2.u32"));
 }
 
-TEST_CASE("loads that nobody reads go with their copies; the parameter keeps its place") {
+TEST_CASE("loads without a use are removed with their copies; the parameter keeps its place") {
   const Made made =
       after("ld.param.u32 %r1, [n]; ld.param.u32 %r5, [extra]; mov.u32 %r6, %r5; st.global.u32 [%a1], %r1;");
   CHECK_FALSE(has(made, "[extra]"));

@@ -72,7 +72,7 @@ TEST_CASE("dominators are those of the definition, and Boost.Graph's") {
   }
 }
 
-TEST_CASE("post-dominators stand on every way out") {
+TEST_CASE("post-dominators are on every exit path") {
   std::mt19937 random(4);
   for (unsigned round = 0; round < 40; ++round) {
     auto module = test::emptyModule();

@@ -117,7 +117,7 @@ TEST_CASE("data: a result differs when a source, or the guard, does; a vote is t
                     "  VOTE.ANY %r3, PT, %p1;\n  EXIT;\n") == "vvvu");
 }
 
-TEST_CASE("a merge of uniform values behind a divergent branch is divergent, behind a uniform one it is not") {
+TEST_CASE("a merge of uniform values after a divergent branch is divergent, after a uniform one it is not") {
   const std::string body = ":\n  ISETP.GT.AND %p1, PT, %r0, 5, PT;\n  @%p1 BRA .L2;\n  -> .L1;\n.L1:\n  MOV %r2, 1;\n"
                            "  -> .L3;\n.L2:\n  MOV %r3, 2;\n  -> .L3;\n.L3:\n"
                            "  MOV.PHI %r4, [.L1: %r2], [.L2: %r3];\n  MOV.PHI %r5, [.L1: 7], [.L2: 7];\n  EXIT;\n";
@@ -147,7 +147,7 @@ TEST_CASE(
   CHECK(registersOf(body + ".L4:\n  STS [%r0], %r2;\n  EXIT;\n.L5:\n  EXIT;\n") == "vvvv");
 }
 
-TEST_CASE("temporal divergence: a count is uniform within a loop, and divergent behind it") {
+TEST_CASE("temporal divergence: a count is uniform within a loop, and divergent after it") {
   const std::string loop = "  ssa;\n.L0:\n  S2R %r0, SR_TID.X;\n  -> .L1;\n.L1:\n  MOV.PHI %r1, [.L0: 0], [.L1: %r2];\n"
                            "  IADD3 %r2, %r1, 1, RZ;\n  ISETP.GT.AND %p3, PT, %r2, %r0, PT;\n  @!%p3 BRA .L1;\n"
                            "  -> .L2;\n.L2:\n";

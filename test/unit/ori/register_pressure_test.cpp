@@ -52,7 +52,7 @@ TEST_CASE("pressure: the report") {
         "Block .L2: live-in RRegs: 3\tPRegs: 0\tmax RRegs: 3\n");
 }
 
-TEST_CASE("pressure: a change that nobody tells of is found by the check of updates") {
+TEST_CASE("pressure: a change that is not counted is found by the check of updates") {
   const auto module = test::kernel(kLoop);
   Function& f = *module->functions[0];
   const Cfg cfg(f);

@@ -96,7 +96,7 @@ TEST_CASE("a loop counter costs no copies") {
   CHECK(f.layout().size() == 3);
 }
 
-TEST_CASE("a result for the next round and for the way out is copied once") {
+TEST_CASE("a result for the next iteration and for the exit is copied once") {
   const auto module = test::kernel("  ssa;\n  reg %r1:2, %r4:2;\n"
                                    ".L0:\n  COPY %r0, 0;\n  COPY %r1.0, 3;\n  COPY %r1.1, 0;\n"
                                    "  ISETP.LT.AND %p2, PT, %r0, 10, PT;\n  @%p2 BRA .L2;\n  -> .L3;\n"

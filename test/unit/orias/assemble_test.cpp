@@ -52,7 +52,7 @@ TEST_CASE("PTX in, a cubin and statistics out") {
   CHECK(result.statistics.functions[0].constantBytes == 0x210 + 8);
 }
 
-TEST_CASE("the same input gives the same bytes, whatever the threads") {
+TEST_CASE("the same input gives the same bytes, for any number of threads") {
   for (const char* name : {"saxpy.ptx", "stencil.ptx"}) {
     std::string both = example(name);
     Options options;

@@ -210,7 +210,7 @@ TEST_CASE("a kernel that calls no function has its shared memory and constants a
   CHECK(find(with, "k")->staticSharedSize == 64);
 }
 
-TEST_CASE("no code stays behind a call that does not return") {
+TEST_CASE("no code remains after a call that does not return") {
   const std::string die =
       ".func die() .noreturn { .reg .b32 %r<2>; .reg .b64 %rd<2>; mov.u64 %rd1, out; mov.u32 %r1, 1; "
       "st.global.u32 [%rd1], %r1; exit; }\n";

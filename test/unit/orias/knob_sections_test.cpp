@@ -18,7 +18,7 @@ std::int64_t target(const KnobSections& sections, std::string_view function) {
 
 } // namespace
 
-TEST_CASE("a section of a knob file holds for one function, and goes before what is said for all") {
+TEST_CASE("a section of a knob file holds for one function, and overrides the settings for all") {
   const std::vector<std::string> settings = {"PreSchedRegisterTarget=32\n"
                                              "[small]  # a comment\n"
                                              "PreSchedRegisterTarget=16, SchedReuse=0\n"

@@ -1,9 +1,9 @@
 // Calls of functions that are already compiled: values stay in all registers that the callee does not change.
 
 #include "../ori/helpers.h"
+#include "ori/calls.h"
 #include "orias/call_order.h"
 #include "orias/orias.h"
-#include "regalloc/call_effects.h"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -77,7 +77,7 @@ TEST_CASE("of what a known callee leaves alone, uniform registers are not kept: 
   ori::Function& kernel = *module->functions.back();
   const ori::Instr& call = *kernel.entry()->first->next;
   const auto isChanged = [&](isa::File file, std::uint32_t reg) {
-    return regalloc::changedAt(kernel, call).contains(file, reg);
+    return ori::changedAt(kernel, call).contains(file, reg);
   };
   CHECK(isChanged(isa::File::R, 40));
   CHECK(isChanged(isa::File::P, 3));
@@ -91,7 +91,7 @@ TEST_CASE("of what a known callee leaves alone, uniform registers are not kept: 
   CHECK(isChanged(isa::File::UP, 1));
 }
 
-TEST_CASE("functions are compiled behind those that they call, a cycle at once") {
+TEST_CASE("functions are compiled after those that they call, a cycle at once") {
   const auto calling = [](const std::string& name, const std::string& callee) {
     const std::string call = callee.empty() ? "" : " CALL.FUNCTION RZ, RZ, RZ, symbol[" + callee + "];\n";
     return "function \"" + name + "\" {\n.L0:\n FUNCTION.ENTRY RZ, RZ, RZ;\n" + call + " FUNCTION.RETURN;\n}\n";

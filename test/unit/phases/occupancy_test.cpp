@@ -43,7 +43,7 @@ TEST_CASE("a class ends where the next register costs a warp, on every chip and 
       }
 }
 
-// Figures from the occupancy calculator of the CUDA toolkit; two registers of each count are reserved.
+// Values from the occupancy calculator of the CUDA toolkit; two registers of each count are reserved.
 TEST_CASE("classes of sm_90") {
   CHECK(classesOf(256).ends() == std::vector<unsigned>{30, 38, 46, 62, 78, 126, 253});
   CHECK(classesOf(1024).ends() == std::vector<unsigned>{30, 62, 253});
@@ -60,7 +60,7 @@ TEST_CASE("without a block size the common ones are weighted") {
   CHECK(unknown.warps(30) == 64);
 }
 
-TEST_CASE("no class goes beyond the ceiling of the function") {
+TEST_CASE("no class goes beyond the register limit of the function") {
   CHECK(classesOf(256, 0, 100).ends().back() == 98);
   CHECK(classesOf(256, 0, 100).end(90) == 98);
   CHECK(classesOf(256, 0, 100).end(120) == 98);

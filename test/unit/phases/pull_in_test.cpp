@@ -7,7 +7,7 @@
 
 using namespace orias;
 
-TEST_CASE("pull-in: each operand on each way counts as a look") {
+TEST_CASE("pull-in: each operand on each path counts as a look") {
   const auto module = ori::test::kernel(".L0:\n  S2R %r0, SR_TID.X;\n  IADD3 %r1, %r0, 1, RZ;\n"
                                         "  IADD3 %r2, %r1, %r0, RZ;\n  BRA .L1;\n.L1:\n  STS [%r2], RZ;\n  EXIT;\n");
   ori::Function& f = *module->functions[0];

@@ -171,7 +171,7 @@ TEST_CASE("the spill code of an order is that of the values that are read last")
   CHECK(regions == 1);
 }
 
-TEST_CASE("the spill code of predicates counts each that waits, whatever the peak") {
+TEST_CASE("the spill code of predicates counts each that waits, at any peak") {
   // Two predicates are live throughout; the others follow in pairs.
   std::string body =
       ".L0:\n  S2R %r1, SR_TID.X;\n  ISETP.GT.AND %p101, PT, %r1, 1, PT;\n  ISETP.GT.AND %p102, PT, %r1, 2, PT;\n";
@@ -219,7 +219,7 @@ TEST_CASE("few registers first needs fewer than loads first where loads can wait
   });
 }
 
-TEST_CASE("depth first needs few registers where loads stand in front of the sums that read them") {
+TEST_CASE("depth first needs few registers where loads precede the sums that read them") {
   std::string body =
       "  reg %r0:2, %ur900:2;\n.L0:\n  LDC.64 %r0:2, bank[0][0x210];\n  ULDC<5> %ur900:2, c[0x0][0x208]:2;\n";
   constexpr unsigned kLoads = 64;
@@ -240,7 +240,7 @@ TEST_CASE("depth first needs few registers where loads stand in front of the sum
   });
 }
 
-TEST_CASE("loads in front of a barrier are consumed there, tree after tree, though the tree ends behind it") {
+TEST_CASE("loads before a barrier are consumed there, tree after tree, though the tree ends after it") {
   std::string body =
       "  reg %r0:2, %ur900:2;\n.L0:\n  LDC.64 %r0:2, bank[0][0x210];\n  ULDC<5> %ur900:2, c[0x0][0x208]:2;\n"
       "  S2R %r2, SR_TID.X;\n";

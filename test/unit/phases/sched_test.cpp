@@ -2,9 +2,9 @@
 #include "encoder/hazard.h"
 #include "ori/analysis/loops.h"
 #include "ori/module.h"
-#include "phases/controls.h"
+#include "phases/control_info.h"
+#include "phases/hw_sequences.h"
 #include "phases/list_schedule.h"
-#include "phases/sequences.h"
 #include "test/peers/lift.h"
 #include "test/unit/encoder/assembly.h"
 
@@ -79,7 +79,7 @@ const std::vector<std::vector<std::string>> kPrograms = {
 
 } // namespace
 
-TEST_CASE("controls: what phases 115 and 116 write passes the hazard checker") {
+TEST_CASE("control info: what phases 115 and 116 write passes the hazard checker") {
   for (const auto& lines : kPrograms)
     for (bool isSerial : {false, true}) {
       Program program(lines);
@@ -89,7 +89,7 @@ TEST_CASE("controls: what phases 115 and 116 write passes the hazard checker") {
     }
 }
 
-TEST_CASE("controls: a group of bulk copies takes a read scoreboard, at -O0 too") {
+TEST_CASE("control info: a group of bulk copies takes a read scoreboard, at -O0 too") {
   for (bool isSerial : {false, true}) {
     Program program({"UTMACMDFLUSH", "DEPBAR.LE SB0, 0x0", "EXIT"});
     phases::ControlOptions options;
@@ -101,7 +101,7 @@ TEST_CASE("controls: a group of bulk copies takes a read scoreboard, at -O0 too"
   }
 }
 
-TEST_CASE("controls: stalls are no longer than needed") {
+TEST_CASE("control info: stalls are no longer than needed") {
   Program program({"IADD3 R2, R3, R4, RZ", "IADD3 R5, R2, R4, RZ", "FFMA R6, R5, R4, R7", "EXIT"});
   program.words();
   const auto all = program.instrs();
@@ -109,7 +109,7 @@ TEST_CASE("controls: stalls are no longer than needed") {
   CHECK(all[1]->control.stall == 5);
 }
 
-TEST_CASE("controls: a load takes a scoreboard and its user waits") {
+TEST_CASE("control info: a load takes a scoreboard and its user waits") {
   Program program({"LDG.E R2, desc[UR4][R4.64]", "IADD3 R8, R6, R6, RZ", "IADD3 R9, R2, R6, RZ", "EXIT"});
   program.words();
   const auto all = program.instrs();
@@ -119,7 +119,7 @@ TEST_CASE("controls: a load takes a scoreboard and its user waits") {
   CHECK(all[2]->control.waitMask == 1u << all[0]->control.writeBarrier);
 }
 
-TEST_CASE("controls: a store takes a scoreboard only when its data is overwritten") {
+TEST_CASE("control info: a store takes a scoreboard only when its data is overwritten") {
   Program kept({"STG.E desc[UR4][R4.64], R2", "IADD3 R8, R6, R6, RZ", "EXIT"});
   kept.words();
   CHECK(kept.instrs()[0]->control.readBarrier == 7);
@@ -129,7 +129,7 @@ TEST_CASE("controls: a store takes a scoreboard only when its data is overwritte
   CHECK(overwritten.instrs()[1]->control.waitMask == 1u << overwritten.instrs()[0]->control.readBarrier);
 }
 
-TEST_CASE("controls: more loads under way than there are scoreboards") {
+TEST_CASE("control info: more loads in flight than there are scoreboards") {
   std::vector<std::string> lines;
   for (unsigned i = 0; i < 12; ++i)
     lines.push_back("LDG.E R" + std::to_string(20 + i) + ", desc[UR4][R" + std::to_string(50 + 2 * i) + ".64]");
@@ -140,7 +140,7 @@ TEST_CASE("controls: more loads under way than there are scoreboards") {
   checkClean(program.words());
 }
 
-TEST_CASE("controls: what waits for a store of the iteration before does not wait for a load of this one") {
+TEST_CASE("control info: what waits for a store of the iteration before does not wait for a load of this one") {
   constexpr unsigned kLoads = 6;
   std::vector<std::string> lines;
   for (unsigned i = 0; i < kLoads; ++i)
@@ -165,7 +165,7 @@ TEST_CASE("controls: what waits for a store of the iteration before does not wai
     CHECK(all[load]->control.writeBarrier != held);
 }
 
-TEST_CASE("controls: what reads the copies of a group issues 4 cycles after DEPBAR.LE") {
+TEST_CASE("control info: what reads the copies of a group issues 4 cycles after DEPBAR.LE") {
   for (const char* chip : {"sm_80", "sm_90"}) {
     CAPTURE(chip);
     Program program({"LDGSTS.E [R4], desc[UR4][R2.64]", "LDGDEPBAR", "DEPBAR.LE SB0, 0x0", "LDS R6, [R4]", "EXIT"},
@@ -175,7 +175,7 @@ TEST_CASE("controls: what reads the copies of a group issues 4 cycles after DEPB
   }
 }
 
-TEST_CASE("controls: WARPGROUP.DEPBAR has no wait mask, which would make it an illegal instruction") {
+TEST_CASE("control info: WARPGROUP.DEPBAR has no wait mask, which would make it an illegal instruction") {
   phases::ControlOptions options;
   options.isSerial = true;
   Program program({"LDS R6, [R4]", "WARPGROUP.DEPBAR.LE gsb0, 0x0", "IADD3 R8, R6, R6, RZ", "EXIT"});
@@ -188,7 +188,7 @@ TEST_CASE("controls: WARPGROUP.DEPBAR has no wait mask, which would make it an i
   CHECK((all[at - 1]->control.waitMask >> all[0]->control.writeBarrier & 1) == 1);
 }
 
-TEST_CASE("controls: CCTL.IVALL waits for the acquiring access before it") {
+TEST_CASE("control info: CCTL.IVALL waits for the acquiring access before it") {
   const auto waits = [](const char* access) {
     Program program({access, "CCTL.IVALL", "IADD3 R8, R2, R6, RZ", "EXIT"});
     program.words();
@@ -200,7 +200,7 @@ TEST_CASE("controls: CCTL.IVALL waits for the acquiring access before it") {
   CHECK_FALSE(waits("LDG.E R2, desc[UR4][R4.64]"));
 }
 
-TEST_CASE("controls: the barrier of the cluster keeps its distance from fences and from itself") {
+TEST_CASE("control info: the barrier of the cluster keeps its distance from fences and from itself") {
   Program program({"CGAERRBAR", "UCGABAR_ARV", "UCGABAR_WAIT", "EXIT"});
   program.words();
   const auto all = program.instrs();
@@ -208,7 +208,7 @@ TEST_CASE("controls: the barrier of the cluster keeps its distance from fences a
   CHECK(all[1]->control.stall == 6);
 }
 
-TEST_CASE("controls: what depends on a fence waits for it, arithmetic does not") {
+TEST_CASE("control info: what depends on a fence waits for it, arithmetic does not") {
   Program program({"STS [R4], R6", "MEMBAR.ALL.CTA", "FENCE.VIEW.ASYNC.S", "FADD R8, R6, R7", "MUFU.EX2 R9, R8",
                    "FADD R10, R9, R8", "WARPGROUP.ARRIVE", "EXIT"});
   program.words();
@@ -224,7 +224,7 @@ TEST_CASE("controls: what depends on a fence waits for it, arithmetic does not")
   CHECK(load.instrs()[load.place(isa::Op::LDS)]->control.waitMask != 0);
 }
 
-TEST_CASE("three idle loads stand in front of a copy that follows a barrier or an access to shared memory") {
+TEST_CASE("three never-executed loads precede a copy that follows a barrier or an access to shared memory") {
   const std::string copy = "LDGSTS.E [R4], desc[UR4][R2.64]";
   const auto idleLoads = [&](const std::string& between) {
     Program program({copy, between, copy, "EXIT"});
@@ -259,7 +259,7 @@ TEST_CASE("three idle loads stand in front of a copy that follows a barrier or a
   CHECK_FALSE(phases::insertIdleLoads(noCopy.function));
 }
 
-TEST_CASE("controls: latencies beyond one stall count become NOPs") {
+TEST_CASE("control info: latencies beyond one stall count become NOPs") {
   Program program({"HMMA.16816.F32 R4, R8, R12, R4", "HMMA.16816.F32 R4, R8, R12, R4", "EXIT"});
   checkClean(program.words());
   const auto all = program.instrs();
@@ -268,13 +268,11 @@ TEST_CASE("controls: latencies beyond one stall count become NOPs") {
   CHECK(all[0]->control.stall + all[1]->control.stall == 24);
 }
 
-TEST_CASE("controls: reuse flags only between neighbors, and never of what is written") {
+TEST_CASE("control info: reuse flags only between adjacent instructions, and never of what is written") {
   Program program({"FFMA R2, R4, R5, R6", "FFMA R3, R4, R5, R7", "FFMA R4, R4, R8, R7", "FFMA R9, R4, R8, R7", "EXIT"});
   program.words();
   const auto all = program.instrs();
-  const auto isKept = [&](std::size_t i) {
-    return all[i]->op_(static_cast<unsigned>(isa::desc(all[i]->op).slotIndex("Ra"))).reuse();
-  };
+  const auto isKept = [&](std::size_t i) { return all[i]->op_(isa::desc(all[i]->op).slot(isa::SlotId::Ra)).reuse(); };
   CHECK(isKept(0));
   CHECK(isKept(1));
   CHECK_FALSE(isKept(2));

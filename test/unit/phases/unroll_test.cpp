@@ -44,7 +44,7 @@ TEST_CASE("loads of different copies overlap") {
   CHECK(four.peak > once.peak);
 }
 
-TEST_CASE("with one copy under way at a time nothing overlaps, and no more registers live") {
+TEST_CASE("with one copy in flight at a time nothing overlaps, and no more registers live") {
   const Body body(kLoadAndSum);
   const phases::UnrolledCost once = body.cost(1);
   const phases::UnrolledCost four = costOfCopies(body.instrs, 4, true, 1, body.module->target());
@@ -76,7 +76,7 @@ TEST_CASE("a recurrence takes its time in each copy") {
   CHECK(four.length > 3 * once.length);
 }
 
-TEST_CASE("a load stays behind a store of the copy before, unless it is elsewhere") {
+TEST_CASE("a load stays after a store of the copy before, unless it is elsewhere") {
   const Body unknown("  LDS %r4, [%r1] {contract};\n  STS [%r2], %r4 {contract};\n");
   CHECK(unknown.cost(4).length > 3 * unknown.cost(1).length);
   const Body apart("  LDS %r4, [%r1] {contract};\n  STS [%r1+0x100], %r4 {contract};\n  IADD3 %r1, %r1, 4, RZ;\n");

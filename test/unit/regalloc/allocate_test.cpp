@@ -80,7 +80,7 @@ TEST_CASE("a copy and its source share a register when neither is in the other's
   CHECK(b.stats().registers == 2 + 2);
 }
 
-TEST_CASE("a value that goes round a loop keeps one register") {
+TEST_CASE("a value that a loop carries keeps one register") {
   auto a = allocated(
       ".L0:\n COPY %r0, 0;\n -> .L1;\n"
       ".L1 depth 1:\n IADD3 %r1, %r0, 1, RZ;\n ISETP.LT.U32.AND %p2, PT, %r1, 9, PT;\n COPY %r0, %r1;\n @%p2 BRA .L1;\n"
@@ -116,7 +116,7 @@ TEST_CASE("values that are written and read under one guard are free around the 
   CHECK(a.stats().registers <= 2 + 2);
 }
 
-TEST_CASE("a result that nobody reads overwrites nothing") {
+TEST_CASE("a result without a use overwrites nothing") {
   auto a = allocated(".L0:\n S2R %r0, SR_TID.X;\n MOV %r1, 5;\n @%p3 MOV %r2, 6;\n STS [%r0], %r0;\n EXIT;\n");
   CHECK(a.problem == "");
   CHECK(!contains(a.text(), "MOV R0,"));
@@ -181,7 +181,7 @@ TEST_CASE("UR0 to UR3 are never used") {
   CHECK(contains(more.text(), "R2UR "));
 }
 
-TEST_CASE("values of the warp on the two sides of a branch are kept apart") {
+TEST_CASE("warp-uniform values on the two sides of a branch are kept apart") {
   // Each side has one that is live across its blocks, and lanes of both sides may be interleaved.
   auto a = allocated(".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.U32.AND %p1, PT, %r0, 9, PT;\n @%p1 BRA .L3;\n -> .L1;\n"
                      ".L1:\n S2UR %ur2, SR_CTAID.X;\n -> .L2;\n.L2:\n IADD3 %r0, %r0, %ur2, RZ;\n BRA .L5;\n"
@@ -191,7 +191,7 @@ TEST_CASE("values of the warp on the two sides of a branch are kept apart") {
   CHECK(a.stats().uniformRegisters == 6); // two, from UR4 on
 }
 
-TEST_CASE("a branch with one side keeps values of the warp no longer than needed") {
+TEST_CASE("a branch with one side keeps warp-uniform values no longer than needed") {
   auto a =
       allocated(".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.U32.AND %p1, PT, %r0, 9, PT;\n @%p1 BRA .L3;\n -> .L1;\n"
                 ".L1:\n S2UR %ur2, SR_CTAID.X;\n -> .L2;\n.L2:\n IADD3 %r0, %r0, %ur2, RZ;\n S2UR %ur3, SR_CTAID.Y;\n"
@@ -310,7 +310,7 @@ TEST_CASE("constants are made again instead of stored") {
   CHECK(c.stats().uniformRegisters == 0);
 }
 
-TEST_CASE("the frame: alignment, order, prologue, and a stack pointer that nobody takes") {
+TEST_CASE("the frame: alignment, order, prologue, and a stack pointer that is reserved") {
   auto a =
       allocated("  frame \"small\" size 4 align 4;\n  frame \"big\" size 16 align 16;\n.L0:\n"
                 " S2R %r0, SR_TID.X;\n S2R %r2, SR_TID.Y;\n STL [R1+frame[0]], %r0;\n STL [R1+frame[1]+4], %r2;\n"

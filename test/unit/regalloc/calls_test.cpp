@@ -85,7 +85,7 @@ TEST_CASE("the checker knows which registers a callee may change") {
   CHECK(faults({4, 3}) == 1);
 }
 
-TEST_CASE("arguments that sit in each other's places go round by way of R0") {
+TEST_CASE("arguments in each other's registers are exchanged by way of R0") {
   auto module = ori::test::kernel(".L0:\n EXIT;\n");
   ori::Function& f = *module->functions.front();
   ori::Builder b = ori::Builder::before(f, f.entry()->first);

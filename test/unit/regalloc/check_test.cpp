@@ -104,7 +104,7 @@ TEST_CASE("a copy may sit where its source is, for as long as both are the same"
   CHECK(Plan(bad, {4, 5}).all() == "");
 }
 
-TEST_CASE("a result that nobody reads still destroys") {
+TEST_CASE("a result without a use still destroys") {
   constexpr const char* body = ".L0:\n S2R %r0, SR_TID.X;\n MOV %r1, 5;\n STS [%r0], %r0;\n EXIT;\n";
   CHECK(Plan(body, {0, 1}).all() == "");
   CHECK(Plan(body, {0, 0}).all() != "");
@@ -236,7 +236,7 @@ TEST_CASE("values that meet from two sides must meet in one place") {
   CHECK(contains(Plan(body, {0, 1, 0, 1}).all(), "virtual register 1"));
 }
 
-TEST_CASE("values of the warp on two sides of a branch") {
+TEST_CASE("warp-uniform values on two sides of a branch") {
   constexpr const char* body =
       ".L0:\n S2R %r0, SR_TID.X;\n S2UR %ur1, SR_CTAID.X;\n ISETP.LT.U32.AND %p2, PT, %r0, 9, PT;\n @%p2 BRA .L2;\n -> "
       ".L1;\n"
@@ -247,7 +247,7 @@ TEST_CASE("values of the warp on two sides of a branch") {
   CHECK(contains(Plan(body, {0, 0, 0, 0, 1}).all(), "virtual register 1"));
 }
 
-TEST_CASE("values of the warp behind a YIELD") {
+TEST_CASE("warp-uniform values after a YIELD") {
   // Lanes that have left the loop write %ur4 while others read %ur1 in it, until all reconverge.
   const std::string loop =
       ".L0:\n S2R %r0, SR_TID.X;\n S2UR %ur1, SR_CTAID.X;\n -> .L1;\n.L1:\n YIELD;\n -> .L2;\n"
@@ -259,7 +259,7 @@ TEST_CASE("values of the warp behind a YIELD") {
   CHECK(Plan(loop + " WARPSYNC.ALL;\n -> .L4;\n.L4:\n" + write, {0, 0, 1, 0, 0}).all() == "");
 }
 
-TEST_CASE("values of the warp behind a YIELD that are reloaded in one block") {
+TEST_CASE("warp-uniform values after a YIELD that are reloaded in one block") {
   // %ur2 is a part of %ur1, which is not read after the write of %ur4.
   Plan plan(
       ".L0:\n S2R %r0, SR_TID.X;\n S2UR %ur1, SR_CTAID.X;\n -> .L1;\n.L1:\n YIELD;\n -> .L2;\n"

@@ -61,7 +61,7 @@ TEST_CASE("a spilled predicate comes back when its register has another value") 
   CHECK(stores(text) == 1);
 }
 
-TEST_CASE("a spilled predicate comes back behind a meeting of paths that disagree") {
+TEST_CASE("a spilled predicate comes back after a join of paths that disagree") {
   const std::string text = forwarded(".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.AND %p1, PT, %r0, 5, PT;\n"
                                      " ISETP.LT.AND %p2, PT, %r0, 6, PT;\n @%p1 BRA .L2;\n -> .L1;\n"
                                      ".L1:\n @%p2 STS [8], %r0;\n -> .L2;\n.L2:\n @%p1 STS [12], %r0;\n EXIT;\n",

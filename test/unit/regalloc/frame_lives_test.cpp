@@ -43,7 +43,7 @@ TEST_CASE("an array whose address is stored keeps its room") {
                    "  EXIT;\n") == 2048);
 }
 
-TEST_CASE("what is used in each round of a loop lives in all of it") {
+TEST_CASE("what is used in each iteration of a loop is live in all of it") {
   CHECK(frameBytes(".L0:\n  S2R %r0, SR_TID.X;\n  STL [R1+frame[0]], %r0;\n  -> .L1;\n"
                    ".L1 depth 1:\n  LDL %r1, [R1+frame[0]];\n  STL [R1+frame[1]], %r1;\n  LDL %r2, [R1+frame[1]];\n"
                    "  ISETP.LT.U32.AND %p3, PT, %r2, 9, PT;\n  @%p3 BRA .L1;\n  -> .L2;\n.L2:\n  EXIT;\n") == 2048);

@@ -4,7 +4,7 @@
 
 #include "encoder/isa/mods.h"
 #include "ori/builder.h"
-#include "regalloc/call_abi.h"
+#include "ori/call_abi.h"
 #include "regalloc/check.h"
 #include "regalloc/frame.h"
 #include "regalloc/spill.h"
@@ -51,7 +51,7 @@ std::unique_ptr<ori::Module> withParameterOnStack(std::uint32_t ofParameter, std
   where.kind = isa::Operand::Kind::Frame;
   where.reg = 0;
   where.imm = 4;
-  b.emit(ori::Op::LDL, {f.use(1), isa::Operand::physical(isa::File::R, kStackPointer), isa::Operand(), where},
+  b.emit(ori::Op::LDL, {f.use(1), isa::Operand::physical(isa::File::R, ori::kStackPointer), isa::Operand(), where},
          {{isa::Mod::Size, isa::MemSize::B32}});
   where.reg = 1; // an unused object has no bytes
   b.emit(ori::Op::IADD3, {f.use(1), isa::Operand::pt(), isa::Operand::pt(), f.use(1), where, isa::Operand::rz()});
@@ -71,7 +71,7 @@ TEST_CASE("a function with few values needs no frame") {
   CHECK(!contains(text, "STL"));
 }
 
-TEST_CASE("parameters and results that change places go round by way of a free register") {
+TEST_CASE("parameters and results that exchange registers use a free register") {
   const std::string text =
       allocated("  reg %r0:2;\n.L0:\n FUNCTION.ENTRY %r0:2, RZ, RZ;\n FUNCTION.RETURN %r0.1, %r0.0;\n");
   CAPTURE(text);

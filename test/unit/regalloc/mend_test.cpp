@@ -80,7 +80,7 @@ TEST_CASE("nothing is placed where nothing fits, or where slots are nobody's") {
   CHECK(mend(webs, budget, failed).failed == std::vector<std::uint32_t>{2});
 }
 
-TEST_CASE("of random webs in as many registers as are wanted at once, more find a place than before") {
+TEST_CASE("of random webs in as many registers as are live at once, more find a place than before") {
   unsigned failures = 0, mended = 0;
   for (unsigned seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);

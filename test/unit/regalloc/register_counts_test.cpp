@@ -31,7 +31,7 @@ AllocationOptions entry(unsigned registers) {
 
 } // namespace
 
-TEST_CASE("register counts: fewer behind what is given back, more behind the answer") {
+TEST_CASE("register counts: fewer after what is given back, more after the answer") {
   auto module = ori::test::kernel(uneven(2, 24, 104));
   const ori::Function& function = *module->functions.front();
   const ori::WarpRegisterCounts counts(function, 64);

@@ -68,7 +68,7 @@ TEST_CASE("references with room between them share one reload") {
   CHECK(r.reloads() == 1);
 }
 
-TEST_CASE("a value that leaves its register on one way into a loop comes back on that way") {
+TEST_CASE("a value that leaves its register on one entry path of a loop is reloaded on that path") {
   const auto r = allocatedIn(
       12, ".L0:\n  LDS %r0, [URZ];\n  LDS %r1, [URZ];\n  ISETP.LT.U32.AND %p6, PT, %r1, 9, PT;\n  @%p6 BRA .L2;\n"
           "  -> .L1;\n.L1:\n" +

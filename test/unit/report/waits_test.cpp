@@ -65,7 +65,7 @@ TEST_CASE("a stall has the tightest of its causes") {
         std::vector<StallCause>{{0, 0, 1}});
 }
 
-TEST_CASE("a stall that nobody needs has no cause") {
+TEST_CASE("a stall without a reason has no cause") {
   CHECK(stalls({{"IADD3 R2, R4, R5, RZ", 9}, {"IADD3 R6, R2, R5, RZ", 1}, {"EXIT", 5}}) ==
         std::vector<StallCause>{{0, 0, 1}});
   CHECK(stalls({{"IADD3 R2, R4, R5, RZ", 9}, {"IADD3 R6, R3, R5, RZ", 1}, {"EXIT", 5}}).empty());

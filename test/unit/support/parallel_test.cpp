@@ -7,7 +7,7 @@
 
 using orias::parallelFor;
 
-TEST_CASE("parallelFor calls its work once for each number, whatever the number of threads") {
+TEST_CASE("parallelFor calls its work once for each number, for any number of threads") {
   for (unsigned threads : {0U, 1U, 2U, 7U, 1000U}) {
     for (std::size_t count : {0U, 1U, 3U, 500U}) {
       std::vector<std::atomic<int>> calls(count);
