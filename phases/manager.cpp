@@ -19,16 +19,11 @@ namespace orias::phases {
 
 namespace {
 
-/// Returns for example "013-GeneralOptimizeEarly", "037b-...", "M06-..."; sorts like the numbers.
-std::string fileStem(std::string_view number, std::string_view name) {
-  const bool isOfModule = number.front() == 'M';
-  if (isOfModule) number.remove_prefix(1);
-  std::size_t digits = 0;
-  while (digits < number.size() && number[digits] >= '0' && number[digits] <= '9')
-    ++digits;
-  const std::size_t wanted = isOfModule ? 2 : 3;
-  return fmt::format("{}{}{}-{}", isOfModule ? "M" : "", std::string(digits < wanted ? wanted - digits : 0, '0'),
-                     number, name);
+/// Returns for example "030-101-AllocateRegisters": the position in `phases`, after `before` others, then number and
+/// name. File names sort in the order in which the phases run.
+template <typename Phase> std::string fileStem(std::span<const Phase> phases, const Phase& phase, std::size_t before) {
+  const auto position = static_cast<std::size_t>(&phase - phases.data());
+  return fmt::format("{:03}-{}-{}", before + position, phase.number, phase.name);
 }
 
 void writeDumpFile(const PipelineOptions& options, const std::string& fileName, const std::string& text) {
@@ -209,8 +204,8 @@ void PhaseManager::emitDump(const PhaseInfo& phase, const ori::Function& functio
     return;
   }
   writeDumpFile(options_,
-                fmt::format("{}{}.{}.ori", fileStem(phase.number, phase.name), when == "before" ? ".before" : "",
-                            fileNamePart(function.name())),
+                fmt::format("{}{}.{}.ori", fileStem(pipeline(), phase, modulePhases().size()),
+                            when == "before" ? ".before" : "", fileNamePart(function.name())),
                 text);
 }
 
@@ -228,7 +223,7 @@ void dumpModule(const PipelineOptions& options, const ModulePhase& phase, std::s
                 std::string_view subject, std::string_view suffix, const std::string& text) {
   if (!options.dumpDir.empty())
     writeDumpFile(options,
-                  fmt::format("{}{}.{}.{}", fileStem(phase.number, phase.name), when == "before" ? ".before" : "",
+                  fmt::format("{}{}.{}.{}", fileStem(modulePhases(), phase, 0), when == "before" ? ".before" : "",
                               fileNamePart(subject), suffix),
                   text);
   else if (options.dump)

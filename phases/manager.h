@@ -15,7 +15,7 @@ namespace orias::phases {
 struct PipelineOptions {
   std::vector<std::string> dumpAfter; ///< "all" for every phase
   std::vector<std::string> dumpBefore;
-  std::string dumpDir;       ///< dumps go to files NNN-Name.<function>.ori here; empty: to `dump`
+  std::string dumpDir;       ///< dumps go to files here, which sort like the pipeline; empty: to `dump`
   bool printChanged = false; ///< after each phase that changed something, the changed lines
   std::string stopAfter;     ///< later phases do not run
   std::vector<std::string> disabled;
