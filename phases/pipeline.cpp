@@ -104,7 +104,7 @@ constexpr PhaseInfo kPipeline[] = {
     {"61", "OriPerformLiveDeadThird", S::LateOptimisation, 1, 4, kOptional, oriPerformLiveDead,
      "removes unused halves of split pairs"},
     {"62", "OriRemoveRedundantMultiDefMov", S::LateOptimisation, 1, 4, kOptional, oriRemoveRedundantMultiDefMov,
-     "a redundant phi costs predication a select, and phis that keep each other alive look live"},
+     "predication would turn a redundant phi into a select; phis that only use each other look live"},
     {"63", "OriDoPredication", S::LateOptimisation, 2, 4, kOptional, oriDoPredication,
      "branch arms are at their shortest, and phis show which values a branch selects"},
     {"64", "LateOriCommoning", S::LateOptimisation, 1, 4, kOptional, lateOriCommoning,
