@@ -308,7 +308,10 @@ class Allocator {
                 continue;
               }
             if (!moves) {
-              keep(webs, rotatedPlacement(placer, budget, std::move(placement)), file);
+              placement = rotatedPlacement(placer, budget, std::move(placement));
+              if (file == File::R && !isCallable(function_) && !options_.singlePass && !options_.debugDefs)
+                placement = placer.separateBanks(budget, BankConflicts(function_, webs), std::move(placement));
+              keep(webs, placement, file);
               return {};
             }
           } else if (file == File::R && allowsMoves()) {
@@ -625,7 +628,8 @@ class Allocator {
     std::vector<bool> isMoving(webs.all.size(), false);
     for (const MovingWeb& web : moves.webs)
       isMoving[web.web] = true;
-    return placer.spread(budget, std::move(placement), moves.taken, isMoving);
+    placement = placer.spread(budget, std::move(placement), moves.taken, isMoving);
+    return placer.separateBanks(budget, BankConflicts(function_, webs), std::move(placement), moves.taken, isMoving);
   }
 
   /// The units for copies and tensor memory read uniform registers asynchronously, after the warp has continued.

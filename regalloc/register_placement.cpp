@@ -123,11 +123,7 @@ class Placer::Pass {
 
   Placement spread(Placement placement, std::span<const TakenByMoving> taken, const std::vector<bool>& isMoving) {
     const auto isFixed = [&](std::uint32_t id) { return placer_.isSum_[id] || (!isMoving.empty() && isMoving[id]); };
-    placement_ = std::move(placement);
-    for (std::uint32_t id = 0; id < webs_.all.size(); ++id)
-      if (isMoving.empty() || !isMoving[id]) occupy(id);
-    for (const auto& [slot, where] : taken)
-      taken_.occupy(where, slot);
+    begin(std::move(placement), taken, isMoving);
     std::vector<bool> isDone(webs_.all.size(), false);
     for (const std::uint32_t id : placer_.orderOf(Order::ByStart)) {
       if (isDone[id]) continue;
@@ -142,7 +138,55 @@ class Placer::Pass {
     return std::move(placement_);
   }
 
+  Placement separateBanks(const BankConflicts& conflicts, Placement placement, std::span<const TakenByMoving> taken,
+                          const std::vector<bool>& isMoving) {
+    begin(std::move(placement), taken, isMoving);
+    for (const ThreeReads& reads : conflicts.all()) {
+      for (const std::uint32_t id : reads.webs) {
+        if (!BankConflicts::isConflict(reads, placement_.slotOf)) break;
+        const std::vector<std::uint32_t> group = heldTogether(id);
+        const bool isFixed = std::ranges::any_of(group, [&](std::uint32_t w) {
+          return placer_.isSum_[w] || webs_.all[w].width != 1 || (!isMoving.empty() && isMoving[w]);
+        });
+        if (!group.empty() && !isFixed) moveToOtherBank(group, conflicts);
+      }
+    }
+    return std::move(placement_);
+  }
+
  private:
+  /// Occupies what a placement takes, except moving webs, which have taken `taken`.
+  void begin(Placement placement, std::span<const TakenByMoving> taken, const std::vector<bool>& isMoving) {
+    placement_ = std::move(placement);
+    for (std::uint32_t id = 0; id < webs_.all.size(); ++id)
+      if (isMoving.empty() || !isMoving[id]) occupy(id);
+    for (const auto& [slot, where] : taken)
+      taken_.occupy(where, slot);
+  }
+
+  /// Moves single registers that are connected, and have one slot, to a slot of the other bank that is in use anyway,
+  /// if that leaves fewer conflicts. The next slots come first, to keep the rotation.
+  void moveToOtherBank(std::span<const std::uint32_t> group, const BankConflicts& conflicts) {
+    const std::uint32_t from = placement_.slotOf[group[0]];
+    std::ranges::for_each(group, [&](std::uint32_t w) { release(w); });
+    SlotSet free =
+        SlotSet::between(0, placement_.used) & ((from & 1) != 0 ? SlotSet::aligned(2) : ~SlotSet::aligned(2));
+    for (const std::uint32_t w : group)
+      free &= freeSlots(taken_, budget_, webs_.all[w]);
+    const auto set = [&](std::size_t slot) {
+      for (const std::uint32_t w : group)
+        placement_.slotOf[w] = static_cast<std::uint32_t>(slot);
+    };
+    std::size_t to = free.from(from);
+    if (to == SlotSet::kMax) to = free.from(0);
+    if (to != SlotSet::kMax) {
+      const double before = conflicts.weightOf(group, placement_.slotOf);
+      set(to);
+      if (conflicts.weightOf(group, placement_.slotOf) >= before) set(from);
+    }
+    std::ranges::for_each(group, [&](std::uint32_t w) { occupy(w); });
+  }
+
   void placeWeb(std::uint32_t id) {
     const Web& web = webs_.all[id];
     collectWishes(id);
@@ -350,6 +394,11 @@ Placement Placer::place(const RegisterBudget& budget, Order order, const std::ve
 Placement Placer::spread(const RegisterBudget& budget, Placement placement, std::span<const TakenByMoving> taken,
                          const std::vector<bool>& isMoving) {
   return Pass(*this, budget).spread(std::move(placement), taken, isMoving);
+}
+
+Placement Placer::separateBanks(const RegisterBudget& budget, const BankConflicts& conflicts, Placement placement,
+                                std::span<const TakenByMoving> taken, const std::vector<bool>& isMoving) {
+  return Pass(*this, budget).separateBanks(conflicts, std::move(placement), taken, isMoving);
 }
 
 } // namespace orias::regalloc

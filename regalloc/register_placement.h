@@ -1,5 +1,6 @@
 #pragma once
 
+#include "regalloc/bank_conflicts.h"
 #include "regalloc/call_points.h"
 #include "regalloc/taken_registers.h"
 #include "regalloc/webs.h"
@@ -125,6 +126,11 @@ class Placer {
   /// move. Always succeeds. Webs that change registers (moves.h) do not move either; `taken` says what they occupy.
   Placement spread(const RegisterBudget& budget, Placement placement, std::span<const TakenByMoving> taken = {},
                    const std::vector<bool>& isMoving = {});
+
+  /// Moves single registers of the assignment so that fewer instructions read three registers of one bank. No register
+  /// is used that was not before. The same webs as in `spread` do not move.
+  Placement separateBanks(const RegisterBudget& budget, const BankConflicts& conflicts, Placement placement,
+                          std::span<const TakenByMoving> taken = {}, const std::vector<bool>& isMoving = {});
 
  private:
   class Pass;
