@@ -228,6 +228,12 @@ class Level {
     return nullptr;
   }
 
+  /// Whether the instruction writes a constant to a part of a tuple of uniform registers.
+  bool isConstantPart(const Instr& instr) const {
+    const ori::Operand& to = instr.op_(0);
+    return instr.op == Op::UMOV && instr.op_(1).isImm() && to.isVirtual() && to.width < function_.vreg(to.reg).width;
+  }
+
   /// Why no registers are available for a result throughout the loop; null when there are.
   const char* whyNotLasting(LoopId loop, const Instr& instr, const ori::FileCounts& used,
                             const ori::FileCounts& wanted) {
@@ -238,6 +244,9 @@ class Level {
     if (isShort(File::R, limit())) return "not hoisted: register pressure is too high";
     if (isShort(File::UR, uniform - std::min(spare, uniform)))
       return "not hoisted: pressure on uniform registers is too high";
+    // Tuples need aligned registers: with many of them, some are spilled, which costs far more than the constant.
+    if (isConstantPart(instr) && after(File::UR) > 5 * uniform / 8)
+      return "not hoisted: a constant for a part of a tuple, while many uniform registers are in use";
     const std::int64_t predicates = context_.knobs.get(Knob::HoistLatePredicates);
     const std::int64_t adjusted = predicates == 0 ? 0 : predicates + context_.knobs.get(Knob::PredTargetAdjust);
     if (isShort(File::P, static_cast<unsigned>(std::clamp<std::int64_t>(adjusted, 0, 7))))
