@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""words.py: documents and messages use the terms of docs/glossary.md; a short list of phrases that they avoid."""
+"""words.py: documents, messages and the comments of lit tests use the terms of docs/glossary.md; a short list of phrases that
+they avoid."""
 
 import re
 import sys
@@ -59,15 +60,28 @@ def messages() -> list[tuple[str, str]]:
     return texts
 
 
+def comments() -> list[tuple[str, str]]:
+    """Each comment of the lit tests, without the lines for lit and FileCheck."""
+    directive = re.compile(r"^(//)?\s*[A-Z][A-Z0-9_-]*:|CHECK")
+    lines = []
+    for test in sorted((ROOT / "test").rglob("*")):
+        if test.suffix not in (".ori", ".test"):
+            continue
+        for number, line in enumerate(test.read_text().splitlines(), 1):
+            if (test.suffix == ".test" or line.startswith("//")) and not directive.search(line):
+                lines.append((f"{test.relative_to(ROOT)}:{number}", line))
+    return lines
+
+
 def main() -> int:
     if not avoided("the block behind the loop") or avoided("the block after the loop"):
         print("the list does not find what it must, or finds what it must not")
         return 1
-    texts = documents() + messages()
+    texts = documents() + messages() + comments()
     found = [(where, phrase, instead) for where, text in texts for phrase, instead in avoided(text)]
     for where, phrase, instead in found:
         print(f"{where}: '{phrase}'; write: {instead}")
-    print(f"{len(texts)} lines and messages, {len(found)} phrases to replace")
+    print(f"{len(texts)} lines, messages and comments, {len(found)} phrases to replace")
     return len(found) != 0 or len(texts) < 1000
 
 
