@@ -19,6 +19,7 @@
 #include "regalloc/gap_choice.h"
 #include "regalloc/mend.h"
 #include "regalloc/moves.h"
+#include "regalloc/predicate_packing.h"
 #include "regalloc/quad_textures.h"
 #include "regalloc/recompute.h"
 #include "regalloc/register_placement.h"
@@ -122,7 +123,12 @@ class Allocator {
     for (File file : {File::B, File::UP, File::P, File::UR, File::R}) {
       std::string problem = allocateFile(file);
       if (!problem.empty()) return problem;
-      if (file == File::P && combineSpilledPredicates(function_, state_)) code_.reset();
+      if (file != File::P) continue;
+      if (combineSpilledPredicates(function_, state_)) code_.reset();
+      if (!options_.singlePass && packSpilledPredicates(function_, state_, [&](unsigned before, unsigned after) {
+            return savesSpillsOrWarps(before, after);
+          }))
+        code_.reset();
     }
     state_.grow(function_);
     state_.assignment.physical = physical_;
@@ -450,6 +456,14 @@ class Allocator {
       uniformPromotion_.emplace(function_, limit - std::min(limit, taken));
     }
     return *uniformPromotion_;
+  }
+
+  /// Whether a lower peak of file R saves spills, or gives more warps.
+  bool savesSpillsOrWarps(unsigned before, unsigned after) const {
+    if (before > usable(File::R, limitOf(File::R))) return after < before;
+    if (!options_.warps) return false;
+    const unsigned stack = state_.usesFrame ? 1 : 0;
+    return options_.warps(after + stack) > options_.warps(before + stack);
   }
 
   /// How many registers values may take. Excludes the stack pointer if there is a frame, or may be one later.

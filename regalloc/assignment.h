@@ -14,11 +14,18 @@ struct SpillMove {
     Store, ///< register to frame: operand `reg` is stored to the words of the Frame operand
     Load,  ///< frame to register
     Move,  ///< to or from a register of another file (P or UR kept in R): operand `from` becomes operand `reg`
+    Pack,  ///< `reg` = the word in operand `old`, shifted up by one bit, with the predicate in operand `from` as bit 0
     Remat  ///< rematerializes the value into operand `reg`
   };
+  /// `bit` where the whole word is moved.
+  static constexpr std::uint8_t kWholeWord = 0xff;
+
   Kind kind;
   std::uint8_t reg = 0;  ///< index of the register operand
-  std::uint8_t from = 0; ///< Move: index of the source operand
+  std::uint8_t from = 0; ///< Move, Pack: index of the source operand
+  /// Move between a predicate and a register with packed predicates: the bit there.
+  std::uint8_t bit = kWholeWord;
+  std::uint8_t old = 0; ///< Pack: index of the operand with the word to be shifted
 };
 
 /// The decisions of the allocator, before the operands are rewritten. The checker reads nothing else of the allocator.

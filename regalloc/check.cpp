@@ -28,6 +28,8 @@ using ori::Operand;
 namespace {
 
 constexpr std::size_t kMaxFaults = 20;
+/// The operand of the LOP3 that reloads a packed predicate.
+constexpr unsigned kBitMask = 3;
 /// Steps spent on finding divergent sides. The remaining branches are then not examined.
 constexpr std::size_t kMaxRegionSteps = 4'000'000;
 
@@ -73,6 +75,8 @@ class Checker {
       if (object.isSpill) at += (object.size + 3) / 4;
     }
     locationCount_ = at;
+    isPacked_ = std::ranges::any_of(assignment.spillMoves,
+                                    [](const auto& entry) { return entry.second.kind == SpillMove::Kind::Pack; });
   }
 
   std::vector<std::string> run() {
@@ -273,7 +277,7 @@ class Checker {
   /// that a side of a branch leaves in the registers of the warp are found by a separate data flow, which begins at the
   /// branch.
   void flow(bool bySide) {
-    Holdings holdings(locationCount_, unitCount_);
+    Holdings holdings(locationCount_, unitCount_, isPacked_);
     mayHaveValue_ = Bits(unitCount_);
     State& entry = in_[function_.entry()->id];
     entry.reached = true;
@@ -599,6 +603,29 @@ class Checker {
     return kNowhere;
   }
 
+  /// `to` receives the contents of `from` where the guard is true. The bits of a register are known only if it is
+  /// copied everywhere.
+  void transferWord(std::optional<Guard> guard, bool isGuarded, Location to, Location from, Holdings& holdings) {
+    transfer(guard, isGuarded, to, from, holdings);
+    if (!holdings.hasBits() || isGuarded) return;
+    for (Location bit = 0; bit < Holdings::kBits; ++bit)
+      transfer({}, false, holdings.bitOf(to, bit), holdings.bitOf(from, bit), holdings);
+  }
+
+  /// Shifts the bits of a word up, and adds a predicate as bit 0.
+  void pack(Location to, Location old, Location predicate, Holdings& holdings) {
+    std::vector<std::vector<Unit>> bits;
+    for (Location bit = 0; bit + 1 < Holdings::kBits; ++bit)
+      bits.push_back(holdings.at(holdings.bitOf(old, bit)));
+    const std::vector<Unit> added = holdings.at(predicate);
+    holdings.clear(to);
+    for (const Unit u : added)
+      holdings.add(holdings.bitOf(to, 0), u);
+    for (Location bit = 0; bit < bits.size(); ++bit)
+      for (const Unit u : bits[bit])
+        holdings.add(holdings.bitOf(to, bit + 1), u);
+  }
+
   /// `to` receives the contents of `from` where the guard is true.
   void transfer(std::optional<Guard> guard, bool isGuarded, Location to, Location from, Holdings& holdings) {
     std::vector<Unit> units = holdings.at(from);
@@ -640,7 +667,7 @@ class Checker {
     const Operand& reg = instr.op_(move.reg);
     if (!hasPlace(reg)) return;
     auto take = [&](Location to, Location from) {
-      if (to != from) transfer(guardOf(instr), instr.isGuarded(), to, from, holdings);
+      if (to != from) transferWord(guardOf(instr), instr.isGuarded(), to, from, holdings);
     };
     for (unsigned i = 0; i < reg.width; ++i) {
       const Location l = locationOf(reg, i);
@@ -655,8 +682,20 @@ class Checker {
           holdings.clear(l);
         break;
       case SpillMove::Kind::Move:
-        if (hasPlace(instr.op_(move.from)))
+        if (!hasPlace(instr.op_(move.from)))
+          holdings.clear(l);
+        else if (move.bit == SpillMove::kWholeWord || !holdings.hasBits())
           take(l, locationOf(instr.op_(move.from), i));
+        else if (reg.file == File::R) {
+          take(l, locationOf(instr.op_(move.from), i));
+          transfer({}, false, holdings.bitOf(l, move.bit), locationOf(instr.op_(move.from), i), holdings);
+        } else
+          transfer(guardOf(instr), instr.isGuarded(), l, holdings.bitOf(locationOf(instr.op_(move.from), i), move.bit),
+                   holdings);
+        break;
+      case SpillMove::Kind::Pack:
+        if (hasPlace(instr.op_(move.old)) && hasPlace(instr.op_(move.from)))
+          pack(l, locationOf(instr.op_(move.old), i), locationOf(instr.op_(move.from), i), holdings);
         else
           holdings.clear(l);
         break;
@@ -714,6 +753,9 @@ class Checker {
   }
 
   void checkSpillCode(const Instr& instr, const SpillMove& move) {
+    if (move.kind == SpillMove::Kind::Move && instr.op == isa::Op::LOP3 &&
+        instr.op_(kBitMask).imm != static_cast<std::int32_t>(1u << move.bit))
+      return fault(instr, "does not test its bit");
     if (move.kind != SpillMove::Kind::Store && move.kind != SpillMove::Kind::Load) return;
     const unsigned width = instr.op_(move.reg).width;
     for (unsigned i = 0; i < width; ++i)
@@ -745,6 +787,7 @@ class Checker {
   Location warpBegin_ = 0, warpEnd_ = 0;
   std::vector<Location> objectBase_; // by frame object
   Location locationCount_ = 0;
+  bool isPacked_ = false; ///< predicates share registers
   std::vector<std::string> faults_;
 };
 

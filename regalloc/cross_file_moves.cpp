@@ -17,10 +17,11 @@ using ori::Operand;
 
 namespace {
 
-/// A component of the virtual register that a value is spilled to.
+/// A component of the virtual register that a value is spilled to, or a bit of it.
 struct Home {
   ori::VRegId reg = ori::kNoId;
   std::uint32_t sub = 0;
+  std::uint8_t bit = SpillMove::kWholeWord;
   bool exists() const { return reg != ori::kNoId; }
   friend bool operator==(const Home&, const Home&) = default;
 };
@@ -92,7 +93,7 @@ class Forwarder {
     const bool isToHome = state_.assignment.standsFor[from.reg] != from.reg;
     const Operand &reg = isToHome ? from : to, &home = isToHome ? to : from;
     if (state_.assignment.standsFor[home.reg] != home.reg) return std::nullopt; // spilled itself
-    return Transfer{&reg, {home.reg, home.sub}, isToHome};
+    return Transfer{&reg, {home.reg, home.sub, found->second.bit}, isToHome};
   }
 
   std::uint32_t numberOf(File file, std::uint32_t reg) const { return firstOf_[static_cast<std::size_t>(file)] + reg; }
@@ -156,15 +157,28 @@ class Forwarder {
     return isWritten;
   }
 
+  /// Backwards: a word of packed predicates may be read only by the one that packs the next predicate.
   void removeUnreadHomes() {
     for (ori::Block* block : function_.layout())
-      function_.forEachSafe(*block, [&](Instr& instr) {
-        const std::optional<Transfer> transfer = transferOf(instr);
-        if (!transfer || !transfer->isToHome) return;
-        for (const Operand* o = function_.vreg(transfer->home.reg).refs; o; o = o->nextRef)
-          if (!o->isDef) return;
-        remove(instr);
-      });
+      for (Instr *instr = block->last, *before; instr; instr = before) {
+        before = instr->prev;
+        const ori::VRegId word = homeWrittenBy(*instr);
+        if (word == ori::kNoId) continue;
+        const Operand* o = function_.vreg(word).refs;
+        while (o && o->isDef)
+          o = o->nextRef;
+        if (!o) remove(*instr);
+      }
+  }
+
+  ori::VRegId homeWrittenBy(const Instr& instr) const {
+    const auto found = state_.assignment.spillMoves.find(instr.id);
+    if (found != state_.assignment.spillMoves.end() && found->second.kind == SpillMove::Kind::Pack) {
+      const ori::VRegId word = instr.op_(found->second.reg).reg;
+      return state_.assignment.standsFor[word] == word ? word : ori::kNoId;
+    }
+    const std::optional<Transfer> transfer = transferOf(instr);
+    return transfer && transfer->isToHome ? transfer->home.reg : ori::kNoId;
   }
 
   void remove(Instr& instr) {

@@ -73,9 +73,18 @@ class Bits {
 };
 
 /// Which location holds which components, in both directions. Each step takes time proportional to what it changes.
+///
+/// Where predicates are packed, the bits of a location are locations, too.
 class Holdings {
  public:
-  Holdings(std::size_t locations, std::size_t units) : held_(locations), where_(units), used_(locations) {}
+  static constexpr Location kBits = 32;
+
+  Holdings(std::size_t locations, std::size_t units, bool hasBits)
+      : locations_(static_cast<Location>(locations)), hasBits_(hasBits), held_(locations * (hasBits ? 1 + kBits : 1)),
+        where_(units), used_(held_.size()) {}
+
+  bool hasBits() const { return hasBits_; }
+  Location bitOf(Location l, Location bit) const { return locations_ + l * kBits + bit; }
 
   bool holds(Location l, Unit u) const { return has(held_[l], u); }
   bool holdsUnder(Location l, Unit u, Guard guard) const {
@@ -97,11 +106,12 @@ class Holdings {
     held_[l].push_back(u);
     where_[u].push_back(l);
   }
+  /// Also clears the bits of the location.
   void clear(Location l) {
-    for (Unit u : held_[l])
-      drop(where_[u], l);
-    held_[l].clear();
-    std::erase_if(facts_, [&](const Fact& f) { return f.location == l; });
+    clearOne(l);
+    if (hasBits_ && l < locations_)
+      for (Location bit = 0; bit < kBits; ++bit)
+        clearOne(bitOf(l, bit));
   }
   void forget(Unit u) {
     for (Location l : where_[u])
@@ -127,6 +137,15 @@ class Holdings {
   }
 
  private:
+  void clearOne(Location l) {
+    for (Unit u : held_[l])
+      drop(where_[u], l);
+    held_[l].clear();
+    std::erase_if(facts_, [&](const Fact& f) { return f.location == l; });
+  }
+
+  Location locations_;
+  bool hasBits_;
   std::vector<std::vector<Unit>> held_;
   std::vector<std::vector<Location>> where_;
   Bits used_; // also contains some that have become empty

@@ -6,9 +6,11 @@
 #include "encoder/isa/mods.h"
 #include "ori/analysis/analyses.h"
 #include "ori/fixed_registers.h"
+#include "regalloc/predicate_packing.h"
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 
 namespace orias::regalloc {
 
@@ -242,12 +244,30 @@ bool Recomputation::dominatesReads(VRegId value, const Instr& definition) {
 }
 
 void Recomputation::addTo(Webs& registers, const Webs& webs, std::span<const std::uint32_t> victims) {
+  // The predicates defined in one block share a register (packSpilledPredicates), up to 32 of them.
+  struct Word {
+    std::size_t web = 0;
+    unsigned predicates = 0;
+  };
+  std::unordered_map<ori::BlockId, Word> words; // looked up only
   for (const std::uint32_t w : victims) {
     Range where = envelope(webs.all[w]);
     if (where.empty()) continue;
     const auto& members = webs.all[w].members;
     const std::optional<Recipe> again = members.size() == 1 ? recipe(members.front().first) : std::nullopt;
     if (!again) {
+      const Instr* def = members.size() == 1 ? function_.singleDef(members.front().first) : nullptr;
+      if (def && !def->isGuarded()) {
+        Word& word = words[def->block->id];
+        if (word.predicates != 0 && word.predicates < kMaxPackedPredicates) {
+          ++word.predicates;
+          Web& waiting = registers.all[word.web];
+          waiting.components.front().unite(where);
+          waiting.start = std::min(waiting.start, waiting.components.front().start());
+          continue;
+        }
+        word = {registers.all.size(), 1};
+      }
       Web waiting;
       waiting.weight = waiting.spillCost = std::numeric_limits<double>::infinity();
       waiting.start = where.start();
