@@ -37,6 +37,10 @@ class Forwarder {
       firstWord_.push_back(words);
       if (object.isSpill) words += object.size / 4;
     }
+    for (ori::VRegId v = 0; v < function.vregCount(); ++v) {
+      firstConstant_.push_back(words);
+      words += function.vreg(v).width;
+    }
   }
 
   void run() {
@@ -57,12 +61,12 @@ class Forwarder {
         move != state_.assignment.spillMoves.end() ? wordsOf(instr, move->second) : std::nullopt;
     if (!words) return forgetResults(instr);
     const Operand& reg = instr.op_(move->second.reg);
-    if (move->second.kind == SpillMove::Kind::Load) {
+    if (move->second.kind != SpillMove::Kind::Store) {
       if (forward(instr, reg, *words)) return;
       forgetResults(instr);
     } else {
       if (const std::optional<Run> place = placeOf(reg); place && isHeldIn(place->first, *words)) {
-        remove(instr, state_.storeBytes, words->count);
+        remove(instr);
         return;
       }
       for (std::uint32_t& held : held_.now)
@@ -74,13 +78,24 @@ class Forwarder {
         held_.now[place->first + i] = words->first + i;
   }
 
-  /// The words that a store or a reload accesses.
+  /// The words that a store or a reload accesses. A rematerialized constant counts as a reload.
   std::optional<Run> wordsOf(const Instr& instr, const SpillMove& move) const {
+    if (move.kind == SpillMove::Kind::Remat) return constantOf(instr, instr.op_(move.reg));
     if (move.kind != SpillMove::Kind::Load && move.kind != SpillMove::Kind::Store) return std::nullopt;
     for (const Operand& o : instr.ops())
       if (o.kind == isa::Operand::Kind::Frame && function_.frame[o.reg].isSpill)
         return Run{firstWord_[o.reg] + static_cast<std::uint32_t>(o.imm) / 4, instr.op_(move.reg).width};
     return std::nullopt;
+  }
+
+  /// The numbers of a value that is the same in each iteration, as its instruction reads no registers.
+  std::optional<Run> constantOf(const Instr& instr, const Operand& result) const {
+    if (!result.isReg(File::R) || !result.isVirtual()) return std::nullopt;
+    for (const Operand& o : instr.refs())
+      if (!o.isDef && o.isVirtual()) return std::nullopt;
+    return Run{firstConstant_[state_.assignment.standsFor[result.reg]] + state_.assignment.partOf[result.reg] +
+                   result.sub,
+               std::max<std::uint32_t>(result.width, 1)};
   }
 
   std::optional<Run> placeOf(const Operand& o) const {
@@ -106,7 +121,7 @@ class Forwarder {
     const std::optional<Run> own = placeOf(temp);
     if (!own || load.isGuarded()) return false;
     if (isHeldIn(own->first, words)) {
-      remove(load, state_.loadBytes, words.count);
+      remove(load);
       return true;
     }
     const Instr* reader = onlyReader(function_, load, temp);
@@ -118,7 +133,7 @@ class Forwarder {
           }))
         continue;
       state_.assignment.physical[temp.reg] = r;
-      remove(load, state_.loadBytes, words.count);
+      remove(load);
       return true;
     }
     return false;
@@ -139,9 +154,12 @@ class Forwarder {
     });
   }
 
-  void remove(Instr& instr, unsigned& bytes, std::uint32_t words) {
-    bytes -= 4 * words;
-    state_.assignment.spillMoves.erase(instr.id);
+  void remove(Instr& instr) {
+    const auto move = state_.assignment.spillMoves.find(instr.id);
+    const unsigned bytes = 4 * instr.op_(move->second.reg).width;
+    if (move->second.kind == SpillMove::Kind::Load) state_.loadBytes -= bytes;
+    if (move->second.kind == SpillMove::Kind::Store) state_.storeBytes -= bytes;
+    state_.assignment.spillMoves.erase(move);
     function_.erase(&instr);
   }
 
@@ -149,14 +167,15 @@ class Forwarder {
   SpillState& state_;
   const ori::Cfg& cfg_;
   const std::uint32_t registers_;
-  std::vector<std::uint32_t> firstWord_; // by frame object
-  HeldValues<std::uint32_t> held_;       // by register: the word that it holds
+  std::vector<std::uint32_t> firstWord_;     // by frame object
+  std::vector<std::uint32_t> firstConstant_; // by virtual register: its numbers if it is a rematerialized constant
+  HeldValues<std::uint32_t> held_;           // by register: the word that it holds
 };
 
 } // namespace
 
 void forwardReloads(ori::Function& function, SpillState& state) {
-  if (state.loadBytes != 0) Forwarder(function, state).run();
+  if (state.loadBytes != 0 || state.rematerialised != 0) Forwarder(function, state).run();
 }
 
 } // namespace orias::regalloc

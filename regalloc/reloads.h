@@ -9,8 +9,9 @@ namespace orias::regalloc {
 /// header. The use gets that register, and no other value moves, so this works under any register pressure.
 /// `state.assignment` has all locations; the checker sees the remaining code.
 ///
-/// Also removes stores of values that a word holds already. Accounts for calls and `setmaxnreg`, which change registers
-/// that are not their operands. Not for functions that are called or grow the stack.
+/// The same for constants that are rematerialized. Also removes stores of values that a word holds already. Accounts
+/// for calls and `setmaxnreg`, which change registers that are not their operands. Not for functions that are called or
+/// grow the stack.
 void forwardReloads(ori::Function& function, SpillState& state);
 
 } // namespace orias::regalloc

@@ -1,8 +1,11 @@
 #include "allocation.h"
 
 #include "regalloc/live_ranges.h"
+#include "regalloc/recompute.h"
 #include "regalloc/reloads.h"
 #include "regalloc/webs.h"
+
+#include <numeric>
 
 using namespace orias;
 using namespace orias::regalloc;
@@ -92,4 +95,45 @@ TEST_CASE("a word is not stored again from registers that it was stored from") {
   CHECK(storesAround(call, 4) == 2);
   CHECK(storesAround(call, 20) == 2);
   CHECK(storesAround(" USETMAXREG.DEALLOC.CTAPOOL 0x18;\n", 24) == 2);
+}
+
+namespace {
+
+/// The text of a function whose values of one register are rematerialized at each use. The n-th temporary is in
+/// register `placeOf(n)`.
+template <typename F> std::string withConstants(std::string_view body, F&& placeOf) {
+  const auto module = ori::test::kernel(body);
+  ori::Function& function = *module->functions.front();
+  SpillState state(function);
+  const LiveRanges ranges(function, File::R);
+  const Webs webs = buildWebs(function, File::R, ranges, {});
+  const std::size_t before = function.vregCount();
+  std::vector<std::uint32_t> victims(webs.all.size());
+  std::iota(victims.begin(), victims.end(), 0U);
+  Recomputation recomputation(function, File::R, ranges, state);
+  recomputation.choose(webs, victims);
+  for (const std::uint32_t w : victims)
+    CHECK(spillWeb(function, webs.all[w], File::R, state, {.recomputation = &recomputation}));
+  state.grow(function);
+  unsigned temporaries = 0;
+  for (ori::VRegId v = 0; v < function.vregCount(); ++v)
+    state.assignment.physical.push_back(v < before ? ~0u : placeOf(temporaries++));
+  forwardReloads(function, state);
+  return text(function);
+}
+
+constexpr const char* kThreadTwice = ".L0:\n S2R %r0, SR_TID.X;\n STS [0], %r0;\n STS [4], %r0;\n EXIT;\n";
+
+} // namespace
+
+TEST_CASE("a special register that a register still has is not read again") {
+  CHECK(countOf(withConstants(kThreadTwice, [](unsigned) { return 2u; }), "S2R") == 1);
+  CHECK(countOf(withConstants(kThreadTwice, [](unsigned n) { return 2 + n; }), "S2R") == 1);
+}
+
+TEST_CASE("a special register is read again where its register has another value") {
+  const std::string two = ".L0:\n S2R %r0, SR_TID.X;\n S2R %r1, SR_TID.Y;\n STS [0], %r0;\n STS [4], %r1;\n"
+                          " STS [8], %r0;\n EXIT;\n";
+  CHECK(countOf(withConstants(two, [](unsigned) { return 2u; }), "S2R") == 3);
+  CHECK(countOf(withConstants(two, [](unsigned n) { return 2 + n; }), "S2R") == 2);
 }
