@@ -36,6 +36,8 @@ namespace {
 constexpr std::uint32_t kMaxLevels = 8;
 /// Longer chains are not hoisted: each invariant is examined with its whole chain.
 constexpr std::size_t kLongestChain = 64;
+/// Constants for parts of tuples are hoisted while at most this many eighths of the uniform registers are in use.
+constexpr unsigned kMaxUniformForParts = 5;
 
 unsigned indexOf(File file) {
   return static_cast<unsigned>(file);
@@ -245,7 +247,7 @@ class Level {
     if (isShort(File::UR, uniform - std::min(spare, uniform)))
       return "not hoisted: pressure on uniform registers is too high";
     // Tuples need aligned registers: with many of them, some are spilled, which costs far more than the constant.
-    if (isConstantPart(instr) && after(File::UR) > 5 * uniform / 8)
+    if (isConstantPart(instr) && after(File::UR) > kMaxUniformForParts * uniform / 8)
       return "not hoisted: a constant for a part of a tuple, while many uniform registers are in use";
     const std::int64_t predicates = context_.knobs.get(Knob::HoistLatePredicates);
     const std::int64_t adjusted = predicates == 0 ? 0 : predicates + context_.knobs.get(Knob::PredTargetAdjust);
