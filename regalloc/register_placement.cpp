@@ -398,6 +398,9 @@ Placement Placer::spread(const RegisterBudget& budget, Placement placement, std:
 
 Placement Placer::separateBanks(const RegisterBudget& budget, const BankConflicts& conflicts, Placement placement,
                                 std::span<const TakenByMoving> taken, const std::vector<bool>& isMoving) {
+  const bool hasConflict = std::ranges::any_of(
+      conflicts.all(), [&](const ThreeReads& reads) { return BankConflicts::isConflict(reads, placement.slotOf); });
+  if (!hasConflict) return placement;
   return Pass(*this, budget).separateBanks(conflicts, std::move(placement), taken, isMoving);
 }
 
