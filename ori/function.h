@@ -112,6 +112,7 @@ struct Block {
   Fallthrough fallthrough;
   std::uint8_t loopDepth = 0; ///< updated by phase 3 and by phases that change loops
   bool isCold = false;        ///< cold: rarely executed
+  float frequency = 1;        ///< estimated executions; updated before register allocation
   std::string_view name;      ///< PTX label, for dumps and messages; may be empty
 
   class Iterator {

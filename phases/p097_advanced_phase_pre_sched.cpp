@@ -2,7 +2,7 @@
 #include "ori/analysis/analyses.h"
 #include "ori/analysis/live_counter.h"
 #include "ori/setmaxnreg.h"
-#include "phases/block_frequency.h"
+#include "ori/analysis/block_frequency.h"
 #include "phases/list_schedule.h"
 #include "phases/occupancy.h"
 #include "phases/phases.h"
@@ -695,7 +695,7 @@ class PreScheduler {
   const ori::Liveness& liveness_;
   ori::LiveCounter live_;
   const OccupancyClasses classes_;
-  const BlockFrequencies frequencies_;
+  const ori::BlockFrequencies frequencies_;
   std::optional<ori::WarpRegisterCounts> counts_; // set where warps release registers
   const unsigned fixed_;                          // the given limit; 0: none
   bool fits_ = true;                              // the allocator can allocate all values

@@ -2,6 +2,7 @@
 
 #include "encoder/isa/target.h"
 #include "ori/analysis/analyses.h"
+#include "ori/analysis/block_frequency.h"
 #include "ori/print.h"
 #include "phases/occupancy.h"
 #include "phases/phase.h"
@@ -116,6 +117,7 @@ struct RegisterFacts {
 };
 
 RegisterFacts::RegisterFacts(ori::Function& function) {
+  ori::setBlockFrequencies(function);
   const ori::DomTree& dominators = function.analyses().dominators();
   const ori::Loops& found = function.analyses().loops();
   loops.resize(found.all().size());
@@ -441,8 +443,8 @@ class Answer {
   void costs(const Value& value) {
     const auto stores =
         static_cast<std::size_t>(std::ranges::count_if(value.refs, [](const Reference& r) { return r.isDef; }));
-    say("  a spill takes {} and {}; weighted by {} for each loop around them: {}", counted(stores, "store"),
-        counted(value.refs.size() - stores, "load"), regalloc::kLoopWeight, facts_.weight(value));
+    say("  a spill takes {} and {}; weighted by block frequency: {:.3g}", counted(stores, "store"),
+        counted(value.refs.size() - stores, "load"), facts_.weight(value));
     say("  {}", value.remat);
   }
 

@@ -3,6 +3,7 @@
 #include "encoder/isa/effects.h"
 #include "encoder/isa/target.h"
 #include "ori/analysis/analyses.h"
+#include "ori/analysis/block_frequency.h"
 #include "ori/call_abi.h"
 #include "ori/calls.h"
 #include "ori/module.h"
@@ -87,6 +88,7 @@ class Allocator {
   Allocator(Function& function, const AllocationOptions& options)
       : function_(function), options_(options), state_(function), physical_(function.vregCount(), ~0u),
         hasCalls_(ori::hasCalls(function)), hasQuadTextures_(hasQuadTextures(function)) {
+    ori::setBlockFrequencies(function);
     // Callees place their stack below ours.
     state_.usesFrame = !function.frame.empty() || function.growsStack || hasCalls_ || isCallable(function);
     changesCounts_ = ori::hasRegisterRequests(function);
@@ -600,7 +602,7 @@ class Allocator {
       const double allowance = std::min(kMaxWeightOfSpills * std::log2(more / warps) * weight, kMaxSpillsForClass);
       const unsigned excess = occupied - std::min(occupied, usable(File::R, limit));
       // At least one store and one reload for each value.
-      if (2 * kColdWeight * excess > allowance) break;
+      if (2 * ori::kColdFrequency * excess > allowance) break;
       const RegisterBudget budget = budgetOf(File::R, limit, {}, calls);
       const Placement placement = excess == 0 ? bestPlacement(webs, placer, budget, Wanted::AnyComplete) : Placement{};
       const std::vector<Victim> victims = chooseVictims(webs, placement, budget, 0);

@@ -109,9 +109,14 @@ class GapChoice {
       for (const BlockId b : blocks)
         calmLoop_[b] = loop;
     }
-    for (const ori::Loop& loop : loops.all())
-      entryWeight_.push_back(std::pow(kLoopWeight, std::min<std::uint32_t>(loop.depth - 1, 6)) *
-                             (code_.function().block(loop.header)->isCold ? kColdWeight : 1));
+    for (const ori::Loop& loop : loops.all()) {
+      double entries = 0;
+      for (const BlockId p : code_.cfg().predecessors(loop.header))
+        if (!code_.cfg().isRetreating(p, loop.header))
+          entries += static_cast<double>(code_.function().block(p)->frequency) /
+                     static_cast<double>(code_.cfg().successors(p).size());
+      entryWeight_.push_back(entries);
+    }
   }
 
   void collect(const std::function<bool(std::uint32_t)>& isWhole) {

@@ -176,14 +176,7 @@ Range envelope(const Web& web) {
 }
 
 double weightOf(const ori::Instr& instr) {
-  static constexpr auto kWeights = [] {
-    std::array<double, 7> weights{1};
-    for (std::size_t depth = 1; depth < weights.size(); ++depth)
-      weights[depth] = weights[depth - 1] * kLoopWeight;
-    return weights;
-  }();
-  const double weight = kWeights[std::min<std::size_t>(instr.block->loopDepth, kWeights.size() - 1)];
-  return instr.block->isCold ? weight * kColdWeight : weight;
+  return static_cast<double>(instr.block->frequency);
 }
 
 Webs buildWebs(const ori::Function& function, File file, const LiveRanges& ranges, const WebOptions& options) {

@@ -36,11 +36,7 @@ struct Webs {
   }
 };
 
-/// Factor in the weight of a reference for each loop around it.
-inline constexpr double kLoopWeight = 10;
-/// Factor in the weight of a reference in a cold block.
-inline constexpr double kColdWeight = 1.0 / 64;
-/// The weight of a reference by this instruction in Web::weight.
+/// The weight of a reference by this instruction in Web::weight: the estimated frequency of its block.
 double weightOf(const ori::Instr& instr);
 
 /// The words of a spill slot that a virtual register is a copy of. For parts of a spilled value that are in registers.

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace orias::phases {
+namespace orias::ori {
 
 /// How often each block runs for one execution of the function, estimated from the control flow alone: loops have eight
 /// iterations, the successors of a branch are equally likely, cold blocks never run, and each exit of a loop is taken
@@ -20,4 +20,11 @@ class BlockFrequencies {
   std::vector<double> frequency_; ///< by block id; 0 for unreachable blocks
 };
 
-} // namespace orias::phases
+/// The frequency of a cold block outside of loops in Block::frequency.
+inline constexpr double kColdFrequency = 1.0 / 64;
+
+/// Writes Block::frequency: as above, but at least `kColdFrequency`, and that times eight for each loop around a cold
+/// block.
+void setBlockFrequencies(Function& function);
+
+} // namespace orias::ori
