@@ -1,9 +1,11 @@
 #include "encoder/isa/codec.h"
 #include "encoder/isa/pre_sm90_encoding.h"
 #include "encoder/isa/print.h"
+#include "encoder/isa/row_details.h"
 #include "encoder/isa/target.h"
 #include "encoder/isa/word.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace orias::isa {
@@ -213,17 +215,15 @@ bool isListedFor(const Target& target, Op op) {
 }
 
 bool existsOn(const Target& target, Op op, std::span<const std::uint8_t, kMaxMods> mods) {
-  const bool isListed = isListedFor(target, op);
-  if (target.words() < WordFormat::Sm90) return existedBefore(target, op, mods, isListed);
-  switch (op) {
-  case Op::BMMA_88128: // no longer count differing bits
-  case Op::BMMA_168128:
-  case Op::BMMA_168256: return isListed && getMod(op, mods, Mod::Func) != 0;
-  // Phase 105 replaces them with LDCU.
-  case Op::ULDC:
-  case Op::ULDC_INDEXED: return isListed || target.has(Capability::UniformLoadConstant);
-  default: return isListed;
-  }
+  // Phase 105 replaces ULDC with LDCU.
+  if (!isListedFor(target, op))
+    return (op == Op::ULDC || op == Op::ULDC_INDEXED) && target.has(Capability::UniformLoadConstant);
+  const RowDetails& details = detailsOf(op);
+  const std::uint16_t chip = target.instructions();
+  if ((details.limitedSms & chip) == 0) return true;
+  return std::ranges::all_of(details.limits, [&](const ModLimit& limit) {
+    return (limit.sms & chip) == 0 || (limit.values >> getMod(op, mods, limit.kind) & 1) != 0;
+  });
 }
 
 EncodeResult encode(const Inst& inst, const Target& target) {

@@ -21,9 +21,6 @@ std::optional<Word> turingAsSm80(const Word& word);
 /// Translates a word of sm_80 to sm_75; nullopt if sm_75 has no equivalent.
 std::optional<Word> asTuring(const Word& word);
 
-/// Whether a chip before sm_90 has the instruction with these modifiers. `isListed`: the instruction's row lists it.
-bool existedBefore(const Target& target, Op op, std::span<const std::uint8_t, kMaxMods> mods, bool isListed);
-
 /// Decodes a word of `target`.
 std::optional<Inst> decodeFor(const Target& target, const Word& word);
 

@@ -12,11 +12,12 @@ namespace orias::isa::rows {
 /// A row under construction.
 struct Draft {
   InstrDesc d;
+  RowDetails details;
   std::array<Slot, kMaxOperands> slots{};
   std::array<AluForms, 2> alu{};
   std::array<ExplicitForm, kMaxForms> explicitForms{};
   std::array<Fixed, 12> fixed{};
-  unsigned aluCount = 0, explicitCount = 0, fixedCount = 0;
+  unsigned aluCount = 0, explicitCount = 0, fixedCount = 0, limitCount = 0;
   WordFormat format = WordFormat::Sm90;
 
   constexpr bool is100() const { return format >= WordFormat::Sm100; }
@@ -59,6 +60,10 @@ struct Draft {
   constexpr void add(Flag flag) { d.flags |= static_cast<std::uint32_t>(flag); }
   constexpr void add(Alias alias) { d.alias = alias; }
   constexpr void add(Sms sms) { d.sms = sms.mask; }
+  constexpr void add(const ModLimit& limit) {
+    details.limits[limitCount++] = limit;
+    details.limitedSms |= limit.sms;
+  }
 
   constexpr InstrDesc finish();
 
@@ -283,6 +288,13 @@ constexpr InstrDesc row(WordFormat format, Op op, std::string_view name, std::st
   draft.d.mnemonic = mnemonic;
   (draft.add(parts), ...);
   return draft.finish();
+}
+
+/// The details of the row with these parts.
+template <typename... Parts> constexpr RowDetails details(const Parts&... parts) {
+  Draft draft;
+  (draft.add(parts), ...);
+  return draft.details;
 }
 
 } // namespace orias::isa::rows

@@ -9,10 +9,12 @@
 //   fix(pos, width, value)     fixed bits
 //   rd(), ra(), pd(81, "Pu")   operand slots
 //   mod(Mod::Cmp, 76, 3, "F|LT|...")   modifiers
-//   unit(Pipe::Alu, LatencyClass::Alu), Flag::..., Alias::..., only(kSm90)
+//   unit(Pipe::Alu, LatencyClass::Alu), Flag::..., Alias::...
+//   only(kFromSm90)            the chips that have the instruction
+//   onlyWith(kSm75, Mod::Func, 0, 1)   the values of a modifier that some of these chips have
 //   since100(part, ...), until100(part, ...)   parts of words from sm_100 on, or before
 
-#include "encoder/isa/desc.h"
+#include "encoder/isa/row_details.h"
 
 #include <tuple>
 
@@ -59,11 +61,17 @@ constexpr Unit unit(Pipe pipe, LatencyClass latencyClass) {
   return {pipe, latencyClass};
 }
 
+inline constexpr std::uint16_t kFromSm80 = kAmpereSms | kFromSm90, kFromSm89 = kSm89 | kFromSm90,
+                               kFromSm86 = kSm86 | kFromSm89;
 struct Sms {
   std::uint16_t mask;
 };
 constexpr Sms only(std::uint16_t mask) {
   return {mask};
+}
+/// Chips that have the instruction with these values of a modifier only.
+template <typename... Values> constexpr ModLimit onlyWith(std::uint16_t sms, Mod kind, Values... values) {
+  return {kind, sms, (... | (std::uint32_t{1} << static_cast<unsigned>(values)))};
 }
 
 /// A field that contains URZ.

@@ -32,6 +32,11 @@ constexpr InstrDesc kRows120[] = {
 #undef ORIAS_INSTR
 };
 static_assert(std::size(kRows) == static_cast<std::size_t>(Op::kCount));
+constexpr RowDetails kDetails[] = {
+#define ORIAS_INSTR(name, mnemonic, ...) details(__VA_ARGS__),
+#include "encoder/isa/instructions.inc"
+#undef ORIAS_INSTR
+};
 
 constexpr unsigned kOpcodes = 4096;
 
@@ -79,6 +84,10 @@ constexpr auto kForms120 = indexForms<countForms(kRows120, kSm120)>(kRows120, kS
 const InstrDesc& desc(Op op, WordFormat format) {
   const auto& rows = format == WordFormat::Sm120 ? kRows120 : format == WordFormat::Sm100 ? kRows100 : kRows;
   return rows[static_cast<std::size_t>(op)];
+}
+
+const RowDetails& detailsOf(Op op) {
+  return kDetails[static_cast<std::size_t>(op)];
 }
 
 std::span<const FormId> formsOf(unsigned opcode, WordFormat format) {
