@@ -1,8 +1,9 @@
 #include "encoder/control_flow.h"
 
 #include "encoder/code.h"
+#include "encoder/isa/codec.h"
 #include "encoder/isa/desc.h"
-#include "encoder/isa/pre_sm90_encoding.h"
+#include "encoder/isa/target.h"
 
 namespace orias::encoder {
 

@@ -1,7 +1,7 @@
 #include "encoder/code.h"
 
+#include "encoder/isa/codec.h"
 #include "encoder/isa/effects.h"
-#include "encoder/isa/pre_sm90_encoding.h"
 #include "encoder/isa/target.h"
 #include "ori/jump_table.h"
 #include "ori/module.h"

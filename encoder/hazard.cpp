@@ -2,9 +2,10 @@
 
 #include "encoder/control_flow.h"
 #include "encoder/hazard_wgmma.h"
-#include "encoder/isa/pre_sm90_encoding.h"
+#include "encoder/isa/codec.h"
 #include "encoder/isa/print.h"
 #include "encoder/isa/settled_reads.h"
+#include "encoder/isa/target.h"
 
 #include <algorithm>
 #include <array>

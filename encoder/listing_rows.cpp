@@ -1,7 +1,7 @@
 #include "encoder/listing_rows.h"
 
+#include "encoder/isa/codec.h"
 #include "encoder/isa/desc.h"
-#include "encoder/isa/pre_sm90_encoding.h"
 #include "encoder/isa/print.h"
 #include "encoder/isa/target.h"
 

@@ -1,7 +1,8 @@
 #include "encoder/word_liveness.h"
 
+#include "encoder/isa/codec.h"
 #include "encoder/isa/effects.h"
-#include "encoder/isa/pre_sm90_encoding.h"
+#include "encoder/isa/target.h"
 #include "ori/analysis/guarded_defs.h"
 
 #include <algorithm>

@@ -31,8 +31,6 @@ enum class Capability : std::uint32_t {
   QuadTextures = 1 << 17,        ///< derivatives that TXD does not support: one lane of a quad after the other
   JoinedSamplers = 1 << 18,      ///< one word is the handle of a texture and its sampler
   AluIntegerToFloat = 1 << 19,   ///< I2FP, which converts integers in the integer pipe
-  SignedMinMax = 1 << 20,        ///< FMNMX and HMNMX2 have .XORSIGN
-  ByteFloats = 1 << 21,          ///< conversions to and from 8-bit floats
   UniformRegisters = 1 << 22,    ///< the uniform datapath, with integers
   UniformReduction = 1 << 23,    ///< REDUX: reduces the lanes into a uniform register
   UniformFloat = 1 << 24,        ///< UFADD, UFFMA, UFSEL, UFSETP
@@ -62,7 +60,7 @@ constexpr Capabilities operator-(Capabilities a, Capabilities b) {
   return a;
 }
 
-/// The encoding of words. encoder/isa/pre_sm90_encoding.h translates those before Sm90.
+/// The encoding of words.
 enum class WordFormat : std::uint8_t { Sm75, Sm80, Sm90, Sm100, Sm120 };
 
 /// The data files of encoder/isa/latency.

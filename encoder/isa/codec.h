@@ -30,6 +30,9 @@ bool existsOn(const Target& target, Op op, std::span<const std::uint8_t, kMaxMod
 /// Decodes a word; nullopt if it matches the fixed bits of no row. Decoded instructions encode to the same word.
 std::optional<Inst> decode(const Word& word, WordFormat format = WordFormat::Sm90);
 
+/// Decodes a word of a chip; nullopt if the chip does not have the instruction.
+std::optional<Inst> decodeFor(const Target& target, const Word& word);
+
 /// The control fields, which have the same bits in all words, known or unknown.
 Control controlOf(const Word& word);
 

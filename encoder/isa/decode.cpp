@@ -1,5 +1,7 @@
 #include "encoder/isa/codec.h"
 #include "encoder/isa/opcode_index.h"
+#include "encoder/isa/row_details.h"
+#include "encoder/isa/target.h"
 #include "encoder/isa/word.h"
 
 namespace orias::isa {
@@ -11,7 +13,8 @@ bool getOperand(const Word& w, const FieldEnc& f, unsigned width, Operand& o) {
   const std::uint64_t raw = getBits(w, f.pos, f.width) | getBits(w, f.pos2, f.width2) << f.width;
   const auto reg = [&](File file) { o = Operand::physical(file, static_cast<std::uint32_t>(raw), width); };
   switch (f.kind) {
-  case Enc::None: o = Operand{}; return true;
+  case Enc::None:
+  case Enc::Implied: o = Operand{}; return true;
   case Enc::Gpr: reg(File::R); break;
   case Enc::Ugpr:
     reg(File::UR);
@@ -64,13 +67,13 @@ bool getOperand(const Word& w, const FieldEnc& f, unsigned width, Operand& o) {
   return true;
 }
 
-bool decodeAs(const Word& w, const InstrDesc& d, const Form& form, Inst& inst) {
+bool decodeAs(const Word& w, const InstrDesc& d, const Form& form, const RowDetails& details, Inst& inst) {
   inst.op = d.op;
   inst.operandCount = d.slotCount;
   for (unsigned i = 0; i < d.modCount; ++i) {
     const ModDesc& m = d.mods[i];
-    const auto value =
-        static_cast<unsigned>(getBits(w, m.pos, m.width) | getBits(w, m.pos2, m.width2) << m.width) + m.bias;
+    const unsigned value = details.decoded(
+        m, i, static_cast<unsigned>(getBits(w, m.pos, m.width) | getBits(w, m.pos2, m.width2) << m.width));
     if (!m.isLegal(value)) return false;
     inst.mods[i] = static_cast<std::uint8_t>(value);
   }
@@ -79,7 +82,9 @@ bool decodeAs(const Word& w, const InstrDesc& d, const Form& form, Inst& inst) {
       if (!d.mods[i].isLegal(inst.mods[i], sourceBits)) return false;
   for (unsigned i = 0; i < d.slotCount; ++i) {
     const unsigned width = operandWidth(d.op, inst.mods, i);
-    if (!getOperand(w, d.field(form, i), width, inst.operands[i])) return false;
+    const FieldEnc& field = d.field(form, i);
+    if (!getOperand(w, field, width, inst.operands[i])) return false;
+    if (field.kind == Enc::Implied) inst.operands[i] = d.defaults[i];
   }
   inst.guard = Operand::physical(d.guardFile(), static_cast<std::uint32_t>(getBits(w, 12, 3)));
   if (getBits(w, 15, 1) != 0) inst.guard.flags = Operand::kNot;
@@ -105,9 +110,16 @@ std::optional<Inst> decode(const Word& word, WordFormat format) {
     const Form& form = d.forms[id.form];
     if ((word.lo & form.fixed.lo) != form.value.lo || (word.hi & form.fixed.hi) != form.value.hi) continue;
     Inst inst;
-    if (decodeAs(word, d, form, inst)) return inst;
+    if (decodeAs(word, d, form, detailsOf(id.op, format), inst)) return inst;
   }
   return std::nullopt;
+}
+
+std::optional<Inst> decodeFor(const Target& target, const Word& word) {
+  std::optional<Inst> inst = decode(word, target.words());
+  // Observed: nvdisasm also decodes instructions of older chips for sm_90.
+  if (inst && target.words() != WordFormat::Sm90 && !isListedFor(target, inst->op)) return std::nullopt;
+  return inst;
 }
 
 } // namespace orias::isa

@@ -30,7 +30,8 @@ enum class Enc : std::uint8_t {
   UImm,          ///< unsigned immediate
   SImm,          ///< signed immediate
   Const,         ///< offset field at `pos`, bank at `pos2`; cx if bit 91 is set, with UR in 32..37
-  Label          ///< byte distance from the end of the instruction, signed
+  Label,         ///< byte distance from the end of the instruction, signed
+  Implied        ///< not in the word: always the slot's default
 };
 
 /// The position of a slot in the three-source scheme of the arithmetic instructions: its bits depend on the form.

@@ -1,5 +1,4 @@
 #include "encoder/isa/codec.h"
-#include "encoder/isa/pre_sm90_encoding.h"
 #include "encoder/isa/print.h"
 #include "encoder/isa/row_details.h"
 #include "encoder/isa/target.h"
@@ -95,6 +94,13 @@ const Operand& effective(const InstrDesc& d, unsigned slot, const Operand& o, co
   return o.isNone() && f.kind != Enc::None ? d.defaults[slot] : o;
 }
 
+/// As mismatch() for an operand that is not in the word.
+const char* impliedMismatch(const Operand& implied, const Operand& o) {
+  const bool isSame = o.kind == implied.kind && o.reg == implied.reg && o.imm == implied.imm &&
+                      o.neg() == implied.neg() && o.inverted() == implied.inverted();
+  return isSame ? nullptr : "another operand is not allowed here";
+}
+
 /// The first form that accepts all operands; otherwise null, with the slot and error of the best match.
 const Form* chooseForm(const InstrDesc& d, std::span<const Operand> operands, unsigned& badSlot, const char*& why) {
   badSlot = 0;
@@ -105,7 +111,8 @@ const Form* chooseForm(const InstrDesc& d, std::span<const Operand> operands, un
     const char* complaint = nullptr;
     for (; slot < d.slotCount; ++slot) {
       const FieldEnc& f = d.field(form, slot);
-      complaint = mismatch(f, effective(d, slot, operands[slot], f));
+      const Operand& o = effective(d, slot, operands[slot], f);
+      complaint = f.kind == Enc::Implied ? impliedMismatch(d.defaults[slot], o) : mismatch(f, o);
       if (complaint != nullptr) break;
     }
     if (complaint == nullptr) return &form;
@@ -121,7 +128,8 @@ const Form* chooseForm(const InstrDesc& d, std::span<const Operand> operands, un
 void putOperand(Word& w, const FieldEnc& f, const Operand& o) {
   std::uint64_t value = 0;
   switch (f.kind) {
-  case Enc::None: return;
+  case Enc::None:
+  case Enc::Implied: return;
   case Enc::Gpr:
   case Enc::Ugpr:
   case Enc::Pred:
@@ -195,9 +203,10 @@ EncodeResult encode(const Inst& inst, WordFormat format) {
     const FieldEnc& f = d.field(*form, i);
     putOperand(w, f, effective(d, i, inst.operands[i], f));
   }
+  const RowDetails& details = detailsOf(inst.op, format);
   for (unsigned i = 0; i < d.modCount; ++i) {
     const ModDesc& m = d.mods[i];
-    const unsigned value = inst.mods[i] - m.bias;
+    const unsigned value = details.encoded(m, i, inst.mods[i]);
     setBits(w, m.pos, m.width, value);
     setBits(w, m.pos2, m.width2, value >> m.width);
   }
@@ -218,7 +227,7 @@ bool existsOn(const Target& target, Op op, std::span<const std::uint8_t, kMaxMod
   // Phase 105 replaces ULDC with LDCU.
   if (!isListedFor(target, op))
     return (op == Op::ULDC || op == Op::ULDC_INDEXED) && target.has(Capability::UniformLoadConstant);
-  const RowDetails& details = detailsOf(op);
+  const RowDetails& details = detailsOf(op, target.words());
   const std::uint16_t chip = target.instructions();
   if ((details.limitedSms & chip) == 0) return true;
   return std::ranges::all_of(details.limits, [&](const ModLimit& limit) {
@@ -227,18 +236,9 @@ bool existsOn(const Target& target, Op op, std::span<const std::uint8_t, kMaxMod
 }
 
 EncodeResult encode(const Inst& inst, const Target& target) {
-  EncodeResult result;
   const bool isKept = target.words() < WordFormat::Sm100 || isListedFor(target, inst.op); // not ULDC
-  if (isKept && existsOn(target, inst.op, inst.mods)) {
-    result = encode(inst, target.words());
-    if (!result || target.words() >= WordFormat::Sm90) return result;
-    std::optional<Word> older = asSm80(result.word);
-    if (older && target.words() < WordFormat::Sm80) older = asTuring(*older);
-    if (older) {
-      result.word = *older;
-      return result;
-    }
-  }
+  if (isKept && existsOn(target, inst.op, inst.mods)) return encode(inst, target.words());
+  EncodeResult result;
   result.error = fmt::format("{}: {} does not have it", desc(inst.op).mnemonic, target.name());
   return result;
 }

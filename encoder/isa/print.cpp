@@ -1,6 +1,8 @@
 #include "encoder/isa/print.h"
 #include "encoder/isa/float_text.h"
 #include "encoder/isa/imad_alias.h"
+#include "encoder/isa/row_details.h"
+#include "encoder/isa/target.h"
 
 #include <fmt/format.h>
 
@@ -70,12 +72,39 @@ void immediate(std::string& s, const Operand& o, Style style) {
   }
 }
 
+/// The text form of an immediate whose row has `style`.
+Style styleFrom(Style style, const Inst& inst, unsigned slot) {
+  // The operand that RET.ABS adds to its register is not relative to its own address.
+  if (inst.op == Op::RET && (desc(inst.op).slots[slot].accepts & kAcceptsLabel) != 0 && getMod(inst, Mod::Sub) != 0)
+    return Style::SignedHex;
+  if (style == Style::ByType) {
+    const bool isSigned = desc(inst.op).modIndex(Mod::Type) >= 0 ? modAs<IntType>(inst, Mod::Type) == IntType::S32
+                                                                 : getMod(inst, Mod::SrcFmt) % 2 != 0; // an IntFmt
+    return isSigned ? Style::SignedHex : Style::Hex;
+  }
+  if (style == Style::F32) {
+    switch (modAs<Fmt>(inst, Mod::SrcFmt)) {
+    case Fmt::F64: return Style::F64;
+    case Fmt::F16: return Style::F16;
+    case Fmt::BF16: return Style::Bf16;
+    default: return Style::F32;
+    }
+  }
+  if (style == Style::F16x2 && getMod(inst, Mod::Bf16) != 0) return Style::Bf16x2;
+  if (style != Style::F32Or64) return style;
+  if (getMod(inst, Mod::FuncFmt) != 0) return getMod(inst, Mod::FuncFmt) == 1 ? Style::F16 : Style::Bf16;
+  const auto function = modAs<Mufu>(inst, Mod::Func);
+  return function == Mufu::RCP64H || function == Mufu::RSQ64H ? Style::F64 : Style::F32;
+}
+
 struct Printer {
   const Inst& inst;
   const InstrDesc& d;
   const PrintOptions& options;
-  std::string s;
+  unsigned bareZeros = 0; ///< RowDetails::bareZeros
+  std::string s{};
 
+  Style style(unsigned slot) const { return styleFrom(d.texts[slot].style, inst, slot); }
   /// Whether nothing is printed for a slot: an absent operand prints as its default unless the slot is optional.
   bool isAbsent(unsigned slot) const {
     return inst.operands[slot].isNone() && (d.slots[slot].accepts & kAcceptsNone) != 0;
@@ -92,7 +121,8 @@ struct Printer {
     const SlotText& t = d.texts[slot];
     if (t.omitPrinted || isAbsent(slot)) return true;
     // A zero register with a suffix is written: [RZ.64+0x10].
-    return t.omitDefault && isSame(operand(slot), d.defaults[slot]) && !hasSuffix(slot);
+    return t.omitDefault && isSame(operand(slot), d.defaults[slot]) &&
+           ((bareZeros >> slot & 1) != 0 || !hasSuffix(slot));
   }
 
   bool is64BitAddress(unsigned slot) const {
@@ -131,15 +161,15 @@ struct Printer {
     switch (o.kind) {
     case Operand::Kind::Reg: registerName(s, o); break;
     case Operand::Kind::Imm:
-      if (styleOf(inst, slot) == Style::WideSigned)
+      if (style(slot) == Style::WideSigned)
         hex(s, static_cast<std::int64_t>(static_cast<std::uint32_t>(o.imm)) -
                    (inst.operands[slot + 1].imm != 0 ? std::int64_t{1} << 32 : 0));
-      else if (styleOf(inst, slot) == Style::Wide)
+      else if (style(slot) == Style::Wide)
         fmt::format_to(Out(s), "0x{:x}",
                        static_cast<std::uint64_t>(static_cast<std::uint32_t>(inst.operands[slot + 1].imm)) << 32 |
                            static_cast<std::uint32_t>(o.imm));
       else
-        immediate(s, o, styleOf(inst, slot));
+        immediate(s, o, style(slot));
       break;
     case Operand::Kind::Const:
       if (o.reg != Operand::kNoReg) {
@@ -175,7 +205,7 @@ struct Printer {
   }
 
   void label(unsigned slot, const Operand& o) {
-    if (styleOf(inst, slot) == Style::SignedHex) return hex(s, o.imm);
+    if (style(slot) == Style::SignedHex) return hex(s, o.imm);
     const std::uint64_t target = options.address + 16 + static_cast<std::uint64_t>(static_cast<std::int64_t>(o.imm));
     if (options.labelName) {
       const std::string name = options.labelName(target);
@@ -224,7 +254,7 @@ struct Printer {
         ++i;
         continue;
       }
-      if (t.bracket == Bracket::Descriptor && isAbsent(i)) {
+      if (t.bracket == Bracket::Descriptor && (t.omitPrinted || isAbsent(i))) {
         ++i;
         continue;
       }
@@ -249,28 +279,7 @@ struct Printer {
 } // namespace
 
 Style styleOf(const Inst& inst, unsigned slot) {
-  const Style style = desc(inst.op).texts[slot].style;
-  // The operand that RET.ABS adds to its register is not relative to its own address.
-  if (inst.op == Op::RET && (desc(inst.op).slots[slot].accepts & kAcceptsLabel) != 0 && getMod(inst, Mod::Sub) != 0)
-    return Style::SignedHex;
-  if (style == Style::ByType) {
-    const bool isSigned = desc(inst.op).modIndex(Mod::Type) >= 0 ? modAs<IntType>(inst, Mod::Type) == IntType::S32
-                                                                 : getMod(inst, Mod::SrcFmt) % 2 != 0; // an IntFmt
-    return isSigned ? Style::SignedHex : Style::Hex;
-  }
-  if (style == Style::F32) {
-    switch (modAs<Fmt>(inst, Mod::SrcFmt)) {
-    case Fmt::F64: return Style::F64;
-    case Fmt::F16: return Style::F16;
-    case Fmt::BF16: return Style::Bf16;
-    default: return Style::F32;
-    }
-  }
-  if (style == Style::F16x2 && getMod(inst, Mod::Bf16) != 0) return Style::Bf16x2;
-  if (style != Style::F32Or64) return style;
-  if (getMod(inst, Mod::FuncFmt) != 0) return getMod(inst, Mod::FuncFmt) == 1 ? Style::F16 : Style::Bf16;
-  const auto function = modAs<Mufu>(inst, Mod::Func);
-  return function == Mufu::RCP64H || function == Mufu::RSQ64H ? Style::F64 : Style::F32;
+  return styleFrom(desc(inst.op).texts[slot].style, inst, slot);
 }
 
 std::string printMnemonic(const Inst& inst, WordFormat format) {
@@ -287,7 +296,7 @@ std::string printMnemonic(const Inst& inst, WordFormat format) {
 
 std::string printOperand(const Inst& inst, unsigned slot) {
   const PrintOptions options;
-  Printer p{inst, desc(inst.op), options, {}};
+  Printer p{inst, desc(inst.op), options};
   p.one(slot);
   return p.s;
 }
@@ -298,7 +307,7 @@ std::string_view fileName(File file) {
 }
 
 std::string print(const Inst& inst, const PrintOptions& options, WordFormat format) {
-  Printer p{inst, desc(inst.op, format), options, {}};
+  Printer p{inst, desc(inst.op, format), options, detailsOf(inst.op, format).bareZeros};
   if (!inst.guard.isZeroReg() || inst.guard.inverted()) {
     p.s += inst.guard.inverted() ? "@!" : "@";
     registerName(p.s, inst.guard);
@@ -307,6 +316,34 @@ std::string print(const Inst& inst, const PrintOptions& options, WordFormat form
   p.s += printMnemonic(inst, format);
   p.operands();
   return p.s;
+}
+
+namespace {
+
+/// A name that some chips do not share with the others of their word format.
+struct ChipName {
+  std::uint16_t sms;
+  std::string_view mnemonic; ///< of the instruction; empty: of all
+  std::string_view usual, own;
+};
+constexpr std::uint16_t kBeforeSm89 = kSm75 | kSm80 | kSm86;
+/// Observed. The last two are source formats, which the name of F2FP contains from sm_89 on.
+constexpr ChipName kChipNames[] = {{kFromSm100, "", "SR138", "SR_CgaSize"},
+                                   {kSm103, "UTCOMMA", ".4X ", ".BLOCK16 "},
+                                   {kBeforeSm89, "F2FP", ".BF16.F32.", ".BF16."},
+                                   {kBeforeSm89, "F2FP", ".F16.F32.", "."}};
+
+} // namespace
+
+std::string printFor(const Target& target, const Inst& inst, const PrintOptions& options) {
+  std::string text = print(inst, options, target.words());
+  for (const ChipName& name : kChipNames) {
+    if ((name.sms & target.instructions()) == 0) continue;
+    if (!name.mnemonic.empty() && name.mnemonic != desc(inst.op).mnemonic) continue;
+    if (const std::size_t at = text.find(name.usual); at != std::string::npos)
+      text.replace(at, name.usual.size(), name.own);
+  }
+  return text;
 }
 
 } // namespace orias::isa

@@ -20,6 +20,8 @@ struct PrintOptions {
 
 /// "@!P0 IADD3 R1, P2, R4, -R5, RZ". Registers must be physical.
 std::string print(const Inst& inst, const PrintOptions& options = {}, WordFormat format = WordFormat::Sm90);
+/// Prints as nvdisasm does for `target`.
+std::string printFor(const Target& target, const Inst& inst, const PrintOptions& options = {});
 /// One operand alone, with its modifiers.
 std::string printOperand(const Inst& inst, unsigned slot);
 /// The mnemonic with its modifiers: "ISETP.GE.U32.AND".

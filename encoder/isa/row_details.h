@@ -1,6 +1,6 @@
 #pragma once
 
-// What a row says beyond InstrDesc. Only the encoder and the decoder use it.
+// What a row says beyond InstrDesc. Only the encoder, the decoder and the printer use it.
 
 #include "encoder/isa/desc.h"
 
@@ -15,9 +15,27 @@ struct ModLimit {
 
 struct RowDetails {
   std::uint16_t limitedSms = 0; ///< the chips with a limit
+  std::uint16_t bareZeros = 0;  ///< bit i: a zero register in slot i is not written, not even with a suffix
+  bool isCoded = false;         ///< whether there are codes
   std::array<ModLimit, 3> limits{};
+  /// By modifier: four bits for each value, the number that encodes it; 0: the values encode themselves.
+  std::array<std::uint64_t, kMaxMods> codes{};
+
+  /// The contents of the field of modifier `i`, which is described by `m`.
+  unsigned encoded(const ModDesc& m, unsigned i, unsigned value) const {
+    return !isCoded || codes[i] == 0 ? value - m.bias : static_cast<unsigned>(codes[i] >> 4 * value & 15);
+  }
+  /// The inverse: an illegal value if there is none.
+  unsigned decoded(const ModDesc& m, unsigned i, unsigned field) const {
+    if (!isCoded || codes[i] == 0) return field + m.bias;
+    unsigned value = 0;
+    while (value < 16 && (!m.isLegal(value) || encoded(m, i, value) != field))
+      ++value;
+    return value;
+  }
 };
 
-const RowDetails& detailsOf(Op op);
+/// Those of the row with the encoding of `format`.
+const RowDetails& detailsOf(Op op, WordFormat format);
 
 } // namespace orias::isa

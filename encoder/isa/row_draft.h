@@ -24,15 +24,22 @@ struct Draft {
 
   constexpr void add(const Slot& s) { slots[d.slotCount++] = s; }
   constexpr void add(const ModDesc& m) { d.mods[d.modCount++] = m; }
+  constexpr void add(const CodedMod& m) {
+    add(m.mod);
+    setCodes(m);
+  }
+  constexpr void add(Order order) {
+    if (format < WordFormat::Sm80)
+      add(turingOrder(order.isLoad));
+    else
+      add(mod(Mod::Order, 77, 4, order.isLoad ? kOrderNames : kStoreOrderNames));
+  }
   constexpr void add(ZeroUniform z) { add(is100() ? fix(z.pos, 8, 255) : fix(z.pos, 6, 63)); }
-  template <typename... Parts> constexpr void add(const Since100<Parts...>& since) {
-    if (format < since.first) return;
+  template <typename... Parts> constexpr void add(const PartsOf<Parts...>& own) {
+    if (format < own.first || format > own.last) return;
     if constexpr ((... || (std::is_same_v<Parts, ExplicitForm> || std::is_same_v<Parts, AluForms>)))
       aluCount = explicitCount = 0;
-    std::apply([&](const auto&... part) { (replace(part), ...); }, since.parts);
-  }
-  template <typename... Parts> constexpr void add(const Until100<Parts...>& until) {
-    if (!is100()) std::apply([&](const auto&... part) { (add(part), ...); }, until.parts);
+    std::apply([&](const auto&... part) { (replace(part), ...); }, own.parts);
   }
   template <typename Part> constexpr void replace(const Part& part) { add(part); }
   constexpr void replace(const Slot& s) { slots[slotNamed(s.desc.name)] = s; }
@@ -45,6 +52,10 @@ struct Draft {
         return;
       }
     add(m);
+  }
+  constexpr void replace(const CodedMod& m) {
+    replace(m.mod);
+    setCodes(m);
   }
   constexpr void add(const Suffix& s) {
     d.mods[d.modCount] = s.mod;
@@ -59,6 +70,7 @@ struct Draft {
   }
   constexpr void add(Flag flag) { d.flags |= static_cast<std::uint32_t>(flag); }
   constexpr void add(Alias alias) { d.alias = alias; }
+  constexpr void add(Mnemonic name) { d.mnemonic = name.text; }
   constexpr void add(Sms sms) { d.sms = sms.mask; }
   constexpr void add(const ModLimit& limit) {
     details.limits[limitCount++] = limit;
@@ -66,8 +78,19 @@ struct Draft {
   }
 
   constexpr InstrDesc finish();
+  constexpr RowDetails finishDetails() {
+    // Observed: nvdisasm writes no RZ in addresses on sm_75.
+    for (unsigned i = 0; i < d.slotCount; ++i)
+      if (format < WordFormat::Sm80 && slots[i].desc.width == WidthRule::Address) details.bareZeros |= 1u << i;
+    return details;
+  }
 
  private:
+  constexpr void setCodes(const CodedMod& m) {
+    for (unsigned i = 0; i < d.modCount; ++i)
+      if (d.mods[i].kind == m.mod.kind) details.codes[i] = m.codes;
+    details.isCoded = true;
+  }
   constexpr unsigned slotAt(AluPos pos) const {
     for (unsigned i = 0; i < d.slotCount; ++i)
       if (slots[i].alu == pos) return i;
@@ -109,6 +132,12 @@ struct Draft {
   constexpr FieldEnc ofFormat(FieldEnc field) const {
     if (is100() && field.kind == Enc::Ugpr && field.width2 == 0) field.width = 8;
     return field;
+  }
+  /// Observed: nvdisasm writes no descriptors before sm_90.
+  constexpr SlotText textOf(const Slot& s) const {
+    SlotText text = s.text;
+    if (format < WordFormat::Sm90 && text.bracket == Bracket::Descriptor) text.omitPrinted = true;
+    return text;
   }
   constexpr void expandAlu(const AluForms& a);
   constexpr void fixBits(Form& f);
@@ -209,6 +238,7 @@ constexpr std::uint8_t acceptsOf(Enc kind) {
   case Enc::SImm: return kAcceptsImm;
   case Enc::Const: return kAcceptsConst;
   case Enc::Label: return kAcceptsLabel;
+  case Enc::Implied: return kAcceptsNone;
   default: return kAcceptsReg;
   }
 }
@@ -246,7 +276,7 @@ constexpr InstrDesc Draft::finish() {
     d.roles[i] = s.desc.role;
     d.slotIds[i] = slotIdOf(s.desc.name);
     d.fields[i] = ofFormat(s.field);
-    d.texts[i] = s.text;
+    d.texts[i] = textOf(s);
     d.defaults[i] = s.def;
   }
   for (unsigned i = 0; i < aluCount; ++i)
@@ -291,10 +321,11 @@ constexpr InstrDesc row(WordFormat format, Op op, std::string_view name, std::st
 }
 
 /// The details of the row with these parts.
-template <typename... Parts> constexpr RowDetails details(const Parts&... parts) {
+template <typename... Parts> constexpr RowDetails details(WordFormat format, const Parts&... parts) {
   Draft draft;
+  draft.format = format;
   (draft.add(parts), ...);
-  return draft.details;
+  return draft.finishDetails();
 }
 
 } // namespace orias::isa::rows

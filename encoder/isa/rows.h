@@ -12,7 +12,8 @@
 //   unit(Pipe::Alu, LatencyClass::Alu), Flag::..., Alias::...
 //   only(kFromSm90)            the chips that have the instruction
 //   onlyWith(kSm75, Mod::Func, 0, 1)   the values of a modifier that some of these chips have
-//   since100(part, ...), until100(part, ...)   parts of words from sm_100 on, or before
+//   since100(part, ...), since120(part, ...)   parts of words from sm_100 or sm_120 on
+//   until100(part, ...), until90(part, ...), until80(part, ...)   parts of words before sm_100, sm_90 or sm_80
 
 #include "encoder/isa/row_details.h"
 
@@ -82,22 +83,36 @@ constexpr ZeroUniform urz(unsigned pos) {
   return {static_cast<std::uint8_t>(pos)};
 }
 
-/// Parts of words from sm_100 on. Slots and modifiers replace those of the same name or kind; forms replace all others.
-template <typename... Parts> struct Since100 {
-  WordFormat first;
+/// Parts of the words of some generations. Slots and modifiers replace those of the same name or kind, forms replace
+/// all others, and fixed bits override.
+template <typename... Parts> struct PartsOf {
+  WordFormat first, last;
   std::tuple<Parts...> parts;
 };
-template <typename... Parts> constexpr Since100<Parts...> since100(Parts... parts) {
-  return {WordFormat::Sm100, {parts...}};
+template <typename... Parts> constexpr PartsOf<Parts...> since100(Parts... parts) {
+  return {WordFormat::Sm100, WordFormat::Sm120, {parts...}};
 }
 /// Parts of words of sm_120 and sm_121.
-template <typename... Parts> constexpr Since100<Parts...> since120(Parts... parts) {
-  return {WordFormat::Sm120, {parts...}};
+template <typename... Parts> constexpr PartsOf<Parts...> since120(Parts... parts) {
+  return {WordFormat::Sm120, WordFormat::Sm120, {parts...}};
 }
-/// Parts of words before sm_100: fixed bits and forms.
-template <typename... Parts> struct Until100 { std::tuple<Parts...> parts; };
-template <typename... Parts> constexpr Until100<Parts...> until100(Parts... parts) {
-  return {{parts...}};
+template <typename... Parts> constexpr PartsOf<Parts...> until100(Parts... parts) {
+  return {WordFormat::Sm75, WordFormat::Sm90, {parts...}};
+}
+template <typename... Parts> constexpr PartsOf<Parts...> until90(Parts... parts) {
+  return {WordFormat::Sm75, WordFormat::Sm80, {parts...}};
+}
+/// Parts of words of sm_75.
+template <typename... Parts> constexpr PartsOf<Parts...> until80(Parts... parts) {
+  return {WordFormat::Sm75, WordFormat::Sm75, {parts...}};
+}
+
+/// The name of the instruction in the text of some generations.
+struct Mnemonic {
+  std::string_view text;
+};
+constexpr Mnemonic mnemonic(std::string_view text) {
+  return {text};
 }
 
 struct NamedField {
@@ -275,6 +290,13 @@ struct Slot {
   constexpr Slot in(Bracket bracket) const {
     Slot s = *this;
     s.text.bracket = bracket;
+    return s;
+  }
+  /// Not in the word: always the default.
+  constexpr Slot implied() const {
+    Slot s = *this;
+    s.field = {};
+    s.field.kind = Enc::Implied;
     return s;
   }
   constexpr Slot defaultsTo(Operand operand) const {
@@ -482,6 +504,12 @@ constexpr Slot label(unsigned pos, unsigned width, unsigned pos2 = 0, unsigned w
   f.scale = 2;
   return slot("target", Role::Use, f);
 }
+/// As target: the address of the instruction itself.
+constexpr Operand ownAddress() {
+  Operand o = Operand::label(Operand::kNoReg);
+  o.imm = -16;
+  return o;
+}
 /// The address register; written as `R2.64` if it is a pair.
 constexpr Slot address(unsigned pos = 24) {
   return reg("Ra", pos).wide(WidthRule::Address).in(Bracket::Address).opt().late();
@@ -565,6 +593,17 @@ constexpr ModDesc splitMod(Mod kind, unsigned pos, unsigned width, unsigned pos2
   m.width2 = static_cast<std::uint8_t>(width2);
   return m;
 }
+/// A modifier whose values are encoded by other numbers. `codes`: by value.
+struct CodedMod {
+  ModDesc mod;
+  std::uint64_t codes = 0; ///< as RowDetails::codes
+};
+template <typename... Codes> constexpr CodedMod coded(ModDesc mod, Codes... codes) {
+  CodedMod m{mod, 0};
+  unsigned at = 0;
+  ((m.codes |= static_cast<std::uint64_t>(codes) << at, at += 4), ...);
+  return m;
+}
 /// A modifier of the previous operand: `R2.64`, `R3.H1`.
 struct Suffix {
   ModDesc mod;
@@ -598,11 +637,15 @@ constexpr ModDesc prefetch() {
 constexpr ModDesc memSize() {
   return mod(Mod::Size, 73, 3, "U8|S8|U16|S16||64|128", 4);
 }
-constexpr ModDesc order() {
-  return mod(Mod::Order, 77, 4, kOrderNames);
+/// The memory order and scope of an access: one number, on sm_75 (turingOrder) two.
+struct Order {
+  bool isLoad;
+};
+constexpr Order order() {
+  return {true};
 }
-constexpr ModDesc storeOrder() {
-  return mod(Mod::Order, 77, 4, kStoreOrderNames);
+constexpr Order storeOrder() {
+  return {false};
 }
 /// Stores to global memory from sm_100 on.
 constexpr ModDesc globalStoreOrder() {
@@ -630,6 +673,14 @@ constexpr ModDesc boolOp(unsigned pos = 74) {
 constexpr ModDesc fcmp() {
   return mod(Mod::Cmp, 76, 4, kFCmpNames);
 }
+/// On sm_75: the scope (CTA, SM, GPU, SYS) in the two low bits, the order (constant, weak, strong, MMIO) in the others.
+/// Only loads that are not of surfaces have the constant order.
+constexpr CodedMod turingOrder(bool hasConstant) {
+  return coded(mod(Mod::Order, 77, 4,
+                   hasConstant ? "SYS|!|!|!|CONSTANT.SYS|STRONG.CTA|!|STRONG.GPU|!|!|STRONG.SYS|!|MMIO.SYS"
+                               : "SYS|!|!|!|!|STRONG.CTA|!|STRONG.GPU|!|!|STRONG.SYS|!|MMIO.SYS"),
+               0b0111, 0, 0, 0, 0b0011, 0b1000, 0, 0b1010, 0, 0, 0b1011, 0, 0b1111);
+}
 /// The part of a register that contains an 8-bit or 16-bit integer source.
 constexpr ModDesc bytes(unsigned pos) {
   ModDesc m = mod(Mod::Byte, pos, 2, "|B1|B2|B3");
@@ -649,6 +700,11 @@ constexpr ModDesc atomFloat() {
              "F16x2.RN|F16x4.RN|F16x8.RN|BF16x2.RN|BF16x4.RN|BF16x8.RN|!|!|!|F32.FTZ.RN|F32x2.FTZ.RN|F32x4.FTZ.RN|"
              "F32.RN|F32x2.RN|F32x4.RN|F64.RN");
 }
+/// That of the chips before sm_90, where it is a part of the type of all atomics (olderAtomType).
+constexpr CodedMod olderAtomFloat() {
+  return coded(mod(Mod::AtomFloat, 73, 3, "F16x2.RN|!|!|!|!|!|!|!|!|F32.FTZ.RN|!|!|!|!|!|F64.RN"), 4, 0, 0, 0, 0, 0, 0,
+               0, 0, 3, 0, 0, 0, 0, 0, 6);
+}
 /// FTZ or FMZ (see Ftz).
 constexpr ModDesc ftzFmz() {
   return splitMod(Mod::Ftz, 80, 1, 76, 1, "|FTZ|FMZ");
@@ -658,6 +714,9 @@ constexpr ModDesc atomOp() {
 }
 constexpr ModDesc atomType(std::string_view names = "|S32|64|S64|128") {
   return mod(Mod::AtomType, 73, 3, names);
+}
+constexpr CodedMod olderAtomType() {
+  return coded(atomType("|S32|64|S64"), 0, 1, 2, 5);
 }
 constexpr ModDesc macroType() {
   return mod(Mod::MacroType, 0, 0, "U16|S16|U32|S32|U64|S64|F32|F64", 3);

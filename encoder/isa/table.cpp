@@ -21,6 +21,16 @@ constexpr InstrDesc kRows[] = {
 namespace {
 
 using detail::kRows;
+constexpr InstrDesc kRows75[] = {
+#define ORIAS_INSTR(name, mnemonic, ...) row(WordFormat::Sm75, Op::name, #name, mnemonic __VA_OPT__(, ) __VA_ARGS__),
+#include "encoder/isa/instructions.inc"
+#undef ORIAS_INSTR
+};
+constexpr InstrDesc kRows80[] = {
+#define ORIAS_INSTR(name, mnemonic, ...) row(WordFormat::Sm80, Op::name, #name, mnemonic __VA_OPT__(, ) __VA_ARGS__),
+#include "encoder/isa/instructions.inc"
+#undef ORIAS_INSTR
+};
 constexpr InstrDesc kRows100[] = {
 #define ORIAS_INSTR(name, mnemonic, ...) row(WordFormat::Sm100, Op::name, #name, mnemonic __VA_OPT__(, ) __VA_ARGS__),
 #include "encoder/isa/instructions.inc"
@@ -32,8 +42,18 @@ constexpr InstrDesc kRows120[] = {
 #undef ORIAS_INSTR
 };
 static_assert(std::size(kRows) == static_cast<std::size_t>(Op::kCount));
-constexpr RowDetails kDetails[] = {
-#define ORIAS_INSTR(name, mnemonic, ...) details(__VA_ARGS__),
+constexpr RowDetails kDetails75[] = {
+#define ORIAS_INSTR(name, mnemonic, ...) details(WordFormat::Sm75 __VA_OPT__(, ) __VA_ARGS__),
+#include "encoder/isa/instructions.inc"
+#undef ORIAS_INSTR
+};
+constexpr RowDetails kDetails80[] = {
+#define ORIAS_INSTR(name, mnemonic, ...) details(WordFormat::Sm80 __VA_OPT__(, ) __VA_ARGS__),
+#include "encoder/isa/instructions.inc"
+#undef ORIAS_INSTR
+};
+constexpr RowDetails kDetails90[] = {
+#define ORIAS_INSTR(name, mnemonic, ...) details(WordFormat::Sm90 __VA_OPT__(, ) __VA_ARGS__),
 #include "encoder/isa/instructions.inc"
 #undef ORIAS_INSTR
 };
@@ -75,6 +95,8 @@ constexpr OpcodeIndex<size> indexForms(std::span<const InstrDesc> rows, std::uin
   return index;
 }
 
+constexpr auto kForms75 = indexForms<countForms(kRows75, kSm75)>(kRows75, kSm75);
+constexpr auto kForms80 = indexForms<countForms(kRows80, kAmpereSms)>(kRows80, kAmpereSms);
 constexpr auto kForms90 = indexForms<countForms(kRows, kUntilSm90)>(kRows, kUntilSm90);
 constexpr auto kForms100 = indexForms<countForms(kRows100, kTensorSms)>(kRows100, kTensorSms);
 constexpr auto kForms120 = indexForms<countForms(kRows120, kSm120)>(kRows120, kSm120);
@@ -82,12 +104,13 @@ constexpr auto kForms120 = indexForms<countForms(kRows120, kSm120)>(kRows120, kS
 } // namespace
 
 const InstrDesc& desc(Op op, WordFormat format) {
-  const auto& rows = format == WordFormat::Sm120 ? kRows120 : format == WordFormat::Sm100 ? kRows100 : kRows;
-  return rows[static_cast<std::size_t>(op)];
+  static constexpr const InstrDesc* kTables[] = {kRows75, kRows80, kRows, kRows100, kRows120}; // by WordFormat
+  return kTables[static_cast<std::size_t>(format)][static_cast<std::size_t>(op)];
 }
 
-const RowDetails& detailsOf(Op op) {
-  return kDetails[static_cast<std::size_t>(op)];
+const RowDetails& detailsOf(Op op, WordFormat format) {
+  const auto& rows = format == WordFormat::Sm75 ? kDetails75 : format == WordFormat::Sm80 ? kDetails80 : kDetails90;
+  return rows[static_cast<std::size_t>(op)];
 }
 
 std::span<const FormId> formsOf(unsigned opcode, WordFormat format) {
@@ -95,9 +118,14 @@ std::span<const FormId> formsOf(unsigned opcode, WordFormat format) {
     return std::span<const FormId>(index.list.data() + index.first[opcode],
                                    index.list.data() + index.first[opcode + 1]);
   };
-  return format == WordFormat::Sm120   ? among(kForms120)
-         : format == WordFormat::Sm100 ? among(kForms100)
-                                       : among(kForms90);
+  switch (format) {
+  case WordFormat::Sm75: return among(kForms75);
+  case WordFormat::Sm80: return among(kForms80);
+  case WordFormat::Sm90: return among(kForms90);
+  case WordFormat::Sm100: return among(kForms100);
+  case WordFormat::Sm120: return among(kForms120);
+  }
+  ORIAS_UNREACHABLE("word format");
 }
 
 std::span<const InstrDesc> allInstrs() {

@@ -3,7 +3,7 @@
 // that of nvdisasm.
 
 #include "encoder/isa/codec.h"
-#include "encoder/isa/pre_sm90_encoding.h"
+#include "encoder/isa/print.h"
 #include "encoder/isa/target.h"
 
 #include <algorithm>
@@ -78,7 +78,8 @@ class Generator {
       o = below(6) == 0 ? Operand::zero(file) : Operand::physical(file, below(count));
     };
     switch (f.kind) {
-    case Enc::None: return o;
+    case Enc::None:
+    case Enc::Implied: return o;
     case Enc::Gpr: reg(File::R, 60), o.reg = o.reg == kRZ ? kRZ : o.reg & ~3u; break;
     case Enc::Ugpr: reg(File::UR, 60), o.reg = o.reg == kURZ ? kURZ : o.reg & ~3u; break;
     case Enc::Pred:

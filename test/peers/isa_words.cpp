@@ -7,7 +7,6 @@
 
 #include "encoder/isa/codec.h"
 #include "encoder/isa/parse.h"
-#include "encoder/isa/pre_sm90_encoding.h"
 #include "encoder/isa/print.h"
 #include "encoder/isa/target.h"
 

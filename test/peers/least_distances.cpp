@@ -14,8 +14,9 @@
 // ends the search. Results that are signaled by a scoreboard are left out.
 
 #include "encoder/control_flow.h"
+#include "encoder/isa/codec.h"
 #include "encoder/isa/effects.h"
-#include "encoder/isa/pre_sm90_encoding.h"
+#include "encoder/isa/target.h"
 #include "test/peers/cubin_code.h"
 
 #include <algorithm>

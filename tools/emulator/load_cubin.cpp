@@ -1,7 +1,7 @@
 // Builds a program from a cubin: decodes the words and collects the data of the kernel.
 
 #include "encoder/cubin/cubin.h"
-#include "encoder/isa/pre_sm90_encoding.h"
+#include "encoder/isa/codec.h"
 #include "encoder/isa/target.h"
 #include "encoder/isa/texture_table.h"
 #include "support/align.h"

@@ -1,7 +1,8 @@
 #include "tools/orias-dis/control_graph.h"
 
+#include "encoder/isa/codec.h"
 #include "encoder/isa/desc.h"
-#include "encoder/isa/pre_sm90_encoding.h"
+#include "encoder/isa/target.h"
 
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>

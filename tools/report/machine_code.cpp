@@ -1,7 +1,7 @@
 #include "tools/report/machine_code.h"
 
+#include "encoder/isa/codec.h"
 #include "encoder/isa/effects.h"
-#include "encoder/isa/pre_sm90_encoding.h"
 #include "encoder/isa/print.h"
 #include "encoder/isa/target.h"
 #include "encoder/listing.h"

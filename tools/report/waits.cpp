@@ -1,7 +1,8 @@
 #include "tools/report/waits.h"
 
+#include "encoder/isa/codec.h"
 #include "encoder/isa/effects.h"
-#include "encoder/isa/pre_sm90_encoding.h"
+#include "encoder/isa/target.h"
 
 #include <algorithm>
 #include <array>

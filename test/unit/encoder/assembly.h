@@ -19,7 +19,7 @@ struct Line {
   unsigned wr = 7, rd = 7, wait = 0;
 };
 
-inline std::vector<isa::Word> assemble(const std::vector<Line>& lines) {
+inline std::vector<isa::Word> assemble(const std::vector<Line>& lines, isa::WordFormat format = isa::WordFormat::Sm90) {
   std::vector<isa::Word> words;
   for (const Line& line : lines) {
     isa::ParseOptions options;
@@ -29,7 +29,7 @@ inline std::vector<isa::Word> assemble(const std::vector<Line>& lines) {
     REQUIRE_MESSAGE(parsed, parsed.error);
     parsed.inst.control = {static_cast<std::uint8_t>(line.stall), true, static_cast<std::uint8_t>(line.wr),
                            static_cast<std::uint8_t>(line.rd), static_cast<std::uint8_t>(line.wait)};
-    const isa::EncodeResult encoded = isa::encode(parsed.inst);
+    const isa::EncodeResult encoded = isa::encode(parsed.inst, format);
     REQUIRE_MESSAGE(encoded, encoded.error);
     words.push_back(encoded.word);
   }

@@ -1,9 +1,8 @@
 #include "encoder/hazard.h"
-#include "encoder/isa/pre_sm90_encoding.h"
+#include "encoder/isa/target.h"
 #include "test/unit/encoder/assembly.h"
 
 #include <doctest/doctest.h>
-#include <optional>
 #include <string_view>
 
 using namespace orias;
@@ -309,15 +308,7 @@ namespace {
 /// The violations of a program on another chip.
 std::vector<hazard::Violation> violationsOn(const char* chip, const std::vector<Line>& lines) {
   const isa::Target& target = *isa::Target::find(chip);
-  std::vector<isa::Word> words;
-  for (const Line& line : lines) {
-    std::optional<isa::Word> word = isa::asSm80(assemble({line})[0]);
-    if (word && chip == std::string_view("sm_75")) word = isa::asTuring(*word);
-    CAPTURE(line.text);
-    REQUIRE(word);
-    words.push_back(*word);
-  }
-  const hazard::Report report = hazard::check(words, target);
+  const hazard::Report report = hazard::check(assemble(lines, target.words()), target);
   CHECK(report.unknown.empty());
   return report.violations;
 }

@@ -218,6 +218,37 @@ TEST_CASE("what a chip does not have is no word of it") {
   }
 }
 
+TEST_CASE("before sm_90 some operands are not in the word: others have no encoding") {
+  const Target& target = *Target::find("sm_80");
+  Inst address = makeInst(Op::LEPC);
+  Operand& label = address.operands[desc(Op::LEPC).slot(SlotId::target)];
+  label = Operand::label(Operand::kNoReg);
+  label.imm = -16;
+  CHECK(encode(address, target));
+  label.imm = 0;
+  CHECK_FALSE(encode(address, target));
+  CHECK(encode(address, *Target::find("sm_90")));
+
+  Inst product = makeInst(Op::HMMA_1688);
+  CHECK(encode(product, target));
+  product.operands[desc(Op::HMMA_1688).slot(SlotId::UPp)] = Operand::physical(File::UP, 3);
+  CHECK_FALSE(encode(product, target));
+  CHECK(encode(product, *Target::find("sm_90")));
+  CHECK(old(0x00000034ff34723c, 0x000ff6000200102c).empty());
+
+  Inst wait = makeInst(Op::WARPSYNC_ALL);
+  CHECK(encode(wait, target));
+  wait.operands[0] = Operand::physical(File::P, 4);
+  CHECK_FALSE(encode(wait, target));
+  CHECK(old(0xffffffff00007948, 0x000fee0007800000).empty());
+}
+
+TEST_CASE("sm_75 never writes RZ before a uniform address, and its loads from surfaces have no constant order") {
+  CHECK(nameOn("sm_75", 0x00000000ff0839aa, 0x000fe2000c060500) == "@P3 QSPC.E.S P3, R8, [UR0]");
+  CHECK(textOn("sm_75", 0x000000002cff799a, 0x000fe20000006b34).empty());
+  CHECK(nameOn("sm_75", 0x000000002cff799a, 0x000fe2000000eb34) == "SULD.D.BA.1D.EF.64.SYS.IGN P0, RZ, [R44], R52");
+}
+
 TEST_CASE("words of sm_75: a register of 32 bits and a uniform address") {
   CHECK(textOn("sm_75", 0x0000080407007981, 0x001ea800081ee100) == "LDG.E.U8 R0, [R7.U32+UR4+0x8]");
   CHECK(nameOn("sm_75", 0x0000000407007986, 0x004fe8000810e904) == "STG.E.SYS [R7.U32+UR4], R4");

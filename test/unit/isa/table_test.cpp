@@ -78,7 +78,7 @@ void checkOverlaps(WordFormat format) {
 } // namespace
 
 TEST_CASE("the fields of a form do not overlap, nor do they with its fixed bits") {
-  for (WordFormat format : {WordFormat::Sm90, WordFormat::Sm100, WordFormat::Sm120})
+  for (WordFormat format : {WordFormat::Sm75, WordFormat::Sm80, WordFormat::Sm90, WordFormat::Sm100, WordFormat::Sm120})
     checkOverlaps(format);
 }
 

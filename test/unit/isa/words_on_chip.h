@@ -1,6 +1,7 @@
 #pragma once
 
-#include "encoder/isa/pre_sm90_encoding.h"
+#include "encoder/isa/codec.h"
+#include "encoder/isa/target.h"
 
 #include <cstdint>
 #include <doctest/doctest.h>

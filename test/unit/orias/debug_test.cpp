@@ -1,7 +1,7 @@
 #include "encoder/cubin/byte_io.h"
 #include "encoder/cubin/cubin.h"
+#include "encoder/isa/codec.h"
 #include "encoder/isa/desc.h"
-#include "encoder/isa/pre_sm90_encoding.h"
 #include "encoder/isa/target.h"
 #include "orias/orias.h"
 
