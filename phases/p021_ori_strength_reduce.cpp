@@ -16,6 +16,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 namespace orias::phases {
@@ -152,13 +153,13 @@ class Level {
   void makeGroups(Plan& plan) {
     if (!rewriter_) rewriter_.emplace(function_);
     LinearForms forms(*rewriter_);
-    std::map<std::string, std::pair<std::size_t, std::uint32_t>> groupOf;
+    std::unordered_map<Terms, std::pair<std::size_t, std::uint32_t>, TermsHash> groupOf;
     for (const Follower& f : plan.followers) {
       const std::optional<LinearForm> form = forms.show(*f.instr);
       if (!f.isRoot) continue;
       const VRegId root = f.instr->op_(0).reg;
       if (form) {
-        const auto [at, isNew] = groupOf.try_emplace(form->key(), plan.groups.size(), form->number);
+        const auto [at, isNew] = groupOf.try_emplace(form->terms, plan.groups.size(), form->number);
         if (!isNew) {
           plan.groups[at->second.first].others.emplace_back(root, form->number - at->second.second);
           continue;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <unordered_map>
+#include <vector>
 
 namespace orias::phases {
 
@@ -50,7 +52,7 @@ class Reassociation {
     const unsigned work = workOf(instr);
     const bool changed = useEarlier(instr, *form, work) || (work > 1 && partInvariants(instr));
     if (form->terms.size() > 1 || (form->terms.size() == 1 && form->terms[0].factor != 1))
-      known_[form->key()].push_back({&instr, form->number});
+      known_[form->terms].push_back({&instr, form->number});
     return changed;
   }
 
@@ -82,8 +84,8 @@ class Reassociation {
   // --- earlier sums
 
   /// The available sum of the given terms; null where there is none.
-  const Earlier* find(const std::string& key, const Instr& where, std::uint32_t wanted) {
-    const auto at = known_.find(key);
+  const Earlier* find(const Terms& terms, const Instr& where, std::uint32_t wanted) {
+    const auto at = known_.find(terms);
     if (at == known_.end()) return nullptr;
     std::vector<Earlier>& all = at->second;
     while (!all.empty() &&
@@ -99,7 +101,7 @@ class Reassociation {
   bool useEarlier(Instr& instr, const LinearForm& form, unsigned work) {
     const std::size_t count = form.terms.size();
     if (count == 0) return false;
-    if (const Earlier* whole = find(form.key(), instr, form.number)) {
+    if (const Earlier* whole = find(form.terms, instr, form.number)) {
       if (whole->number == form.number) {
         context_.remarks.did(&instr, "reused an equal sum", work);
         rewriter_.becomeCopy(instr, whole->instr->op_(0).value());
@@ -114,15 +116,14 @@ class Reassociation {
     // All but one or two of the terms.
     for (std::size_t i = 0; i < count; ++i)
       for (std::size_t j = i; j < count; ++j) {
-        LinearForm part;
-        std::vector<Term> rest;
+        Terms part, rest;
         for (std::size_t k = 0; k < count; ++k)
           if (k == i || k == j)
             rest.push_back(form.terms[k]);
           else
-            part.terms.push_back(form.terms[k]);
-        if (part.terms.empty() || (part.terms.size() == 1 && part.terms[0].factor == 1)) continue;
-        const Earlier* earlier = find(part.key(), instr, form.number);
+            part.push_back(form.terms[k]);
+        if (part.empty() || (part.size() == 1 && part[0].factor == 1)) continue;
+        const Earlier* earlier = find(part, instr, form.number);
         if (!earlier || !isNear(*earlier->instr, instr) || isPartOf(*earlier->instr, instr)) continue;
         if (!becomeRest(instr, *earlier, rest, form.number)) continue;
         context_.remarks.did(&instr, "reused most of a sum", work - 1);
@@ -151,7 +152,7 @@ class Reassociation {
   }
 
   /// Replaces the sum by one instruction: the earlier sum, the remaining terms, and the difference of the constants.
-  bool becomeRest(Instr& instr, const Earlier& earlier, const std::vector<Term>& rest, std::uint32_t number) {
+  bool becomeRest(Instr& instr, const Earlier& earlier, const Terms& rest, std::uint32_t number) {
     const Operand base = earlier.instr->op_(0).value();
     const std::uint32_t lacking = number - earlier.number;
     if (rest.size() == 1 && lacking == 0 && rest[0].factor != 1 && rest[0].factor != ~0u) {
@@ -276,7 +277,7 @@ class Reassociation {
   const ori::Cfg& cfg_;
   const ori::DomTree& dominators_;
   const ori::Loops& loops_;
-  std::unordered_map<std::string, std::vector<Earlier>> known_; // by terms
+  std::unordered_map<Terms, std::vector<Earlier>, TermsHash> known_; // by terms
 };
 
 } // namespace

@@ -320,7 +320,7 @@ class Fuser {
     }
     if (!stride) {
       const std::optional<Course> one = courseOf(a, x.base), other = courseOf(b, y.base);
-      if (!one || !other || one->by != other->by || one->first.key() != other->first.key()) return false;
+      if (!one || !other || one->by != other->by || one->first.terms != other->first.terms) return false;
       apart += static_cast<std::int32_t>(one->first.number - other->first.number);
       stride = std::abs(static_cast<std::int64_t>(one->by));
     }

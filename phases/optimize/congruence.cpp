@@ -17,8 +17,8 @@ using ori::kNoId;
 
 namespace {
 
-template <typename T> void put(std::string& key, const T& value) {
-  key.append(reinterpret_cast<const char*>(&value), sizeof value);
+void append(KeyWords& key, const KeyWords& more) {
+  key.insert(key.end(), more.begin(), more.end());
 }
 
 bool isCopy(const Instr& instr) {
@@ -50,18 +50,18 @@ bool Congruence::set(CompId part, CompId number) {
 }
 
 /// Appends the operand with the numbers of its components in place of its register; false if its value may change.
-bool Congruence::appendValue(std::string& key, const Operand& operand) const {
+bool Congruence::appendValue(KeyWords& key, const Operand& operand) const {
   const bool namesRegister = operand.isReg() || (operand.isConst() && operand.reg != Operand::kNoReg);
   if (!namesRegister || operand.isZeroReg()) {
-    appendBytes(key, operand);
+    append(key, operand);
     return true;
   }
   if (!operand.isReg() || !rewriter_.isStable(operand)) return false;
   Operand plain = operand;
   plain.reg = 0;
   plain.sub = 0;
-  appendBytes(key, plain);
-  parts_.forEach(operand, [&](CompId part) { put(key, numbers_[part]); });
+  append(key, plain);
+  parts_.forEach(operand, [&](CompId part) { key.push_back(numbers_[part]); });
   return true;
 }
 
@@ -74,7 +74,7 @@ bool Congruence::isPlainCopy(const Instr& instr) const {
 
 /// Only phis of the same block are equal. The order of their sources does not matter.
 void Congruence::makeKeyOfPhi(const Instr& phi) {
-  std::string& key = key_;
+  KeyWords& key = key_;
   std::size_t count = 0;
   for (unsigned i = 1; i + 1 < phi.operandCount; i += 2, ++count) {
     if (count == sources_.size()) sources_.emplace_back();
@@ -83,39 +83,36 @@ void Congruence::makeKeyOfPhi(const Instr& phi) {
     if (!appendValue(sources_[count].second, phi.op_(i).value())) return;
   }
   std::sort(sources_.begin(), sources_.begin() + static_cast<std::ptrdiff_t>(count));
-  put(key, phi.op);
-  put(key, phi.block->id);
-  put(key, phi.op_(0).width);
-  put(key, phi.op_(0).file);
+  key.push_back(static_cast<std::uint64_t>(phi.op));
+  key.push_back(phi.op_(0).width);
+  key.push_back(static_cast<std::uint64_t>(phi.op_(0).file));
+  key.push_back(phi.block->id);
   for (std::size_t i = 0; i < count; ++i) {
-    put(key, sources_[i].first);
-    key += sources_[i].second;
+    key.push_back(sources_[i].first);
+    append(key, sources_[i].second);
   }
 }
 
 /// Appends everything that determines the results; the key is empty if no other instruction can be equal.
 void Congruence::makeKeyOfOther(const Instr& instr) {
-  std::string& key = key_;
+  KeyWords& key = key_;
   if (isCopy(instr)) {
     // For a constant, MOV and COPY are equal.
-    put(key, Op::COPY);
-    put(key, instr.op_(0).width);
+    key.push_back(static_cast<std::uint64_t>(Op::COPY));
+    key.push_back(instr.op_(0).width);
     const Operand source = instr.op_(1).value();
     const bool isZero = source.isImm() && source.imm == 0 && instr.op_(0).isReg(File::R);
     if (!appendValue(key, isZero ? Operand::zero(File::R, instr.op_(0).width) : source)) key.clear();
     return;
   }
   if (!isPure(instr)) return;
-  put(key, instr.op);
-  put(key, instr.mods);
+  append(key, instr.op, instr.mods);
+  key.push_back(resultMask(instr));
   const unsigned interchanged = interchangeable(instr);
   unsigned count = 0;
   for (const ori::Operand& o : instr.ops()) {
-    if (o.isDef) {
-      key.push_back(o.isReg() && !o.isZeroReg() ? 'd' : '-');
-      continue;
-    }
-    std::string* place = &key;
+    if (o.isDef) continue;
+    KeyWords* place = &key;
     if (count < interchanged) {
       place = &unordered_[count++];
       place->clear();
@@ -124,7 +121,7 @@ void Congruence::makeKeyOfOther(const Instr& instr) {
   }
   std::sort(unordered_.begin(), unordered_.begin() + count);
   for (unsigned i = 0; i < count; ++i)
-    key += unordered_[i];
+    append(key, unordered_[i]);
 }
 
 bool Congruence::visit(const Instr& instr) {
@@ -145,7 +142,7 @@ bool Congruence::visit(const Instr& instr) {
   const Instr* first = &instr;
   if (!key_.empty()) {
     auto entry = first_.find(key_);
-    if (entry == first_.end()) entry = first_.emplace(keys_.copyString(key_), &instr).first;
+    if (entry == first_.end()) entry = first_.emplace(keys_.copyArray(WordKey(key_)), &instr).first;
     first = entry->second;
   }
   for (unsigned i = 0; i < instr.operandCount; ++i) {

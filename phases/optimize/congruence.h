@@ -3,12 +3,11 @@
 #include "ori/analysis/cfg.h"
 #include "ori/analysis/components.h"
 #include "phases/optimize/rewriter.h"
+#include "phases/optimize/word_key.h"
 #include "support/arena.h"
 
 #include <array>
-#include <string>
-#include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace orias::phases {
@@ -31,7 +30,7 @@ class Congruence {
  private:
   bool visit(const ori::Instr& instr);
   bool set(ori::CompId part, ori::CompId number);
-  bool appendValue(std::string& key, const isa::Operand& operand) const;
+  bool appendValue(KeyWords& key, const isa::Operand& operand) const;
   void makeKeyOfPhi(const ori::Instr& phi);
   void makeKeyOfOther(const ori::Instr& instr);
   bool isPlainCopy(const ori::Instr& instr) const;
@@ -41,10 +40,10 @@ class Congruence {
   const ori::Components parts_;
   std::vector<ori::CompId> numbers_;
   Arena keys_;
-  std::unordered_map<std::string_view, const ori::Instr*> first_; // in this iteration, by the definition of the value
-  std::string key_;                                               // of the current instruction
-  std::array<std::string, 3> unordered_;                          // its sources whose order does not matter
-  std::vector<std::pair<ori::BlockId, std::string>> sources_;     // of the current phi
+  WordKeyMap<const ori::Instr*> first_;                    // in this iteration, by the definition of the value
+  KeyWords key_;                                           // of the current instruction
+  std::array<KeyWords, 3> unordered_;                      // its sources whose order does not matter
+  std::vector<std::pair<ori::BlockId, KeyWords>> sources_; // of the current phi
   std::vector<ori::CompId> leaders_;
 };
 

@@ -12,16 +12,9 @@ using isa::Op;
 using isa::Operand;
 using ori::Instr;
 
-std::string keyOfValue(const Operand& value) {
-  std::string key;
-  auto put = [&](auto part) { key.append(reinterpret_cast<const char*>(&part), sizeof part); };
-  put(value.kind), put(value.file), put(value.sub), put(value.bank), put(value.reg), put(value.imm);
-  return key;
-}
-
 namespace {
 
-/// A sort key for values, in the order of the bytes of their keys.
+/// A sort key for values: their bytes in order.
 std::pair<std::uint64_t, std::uint32_t> orderOf(const Operand& value) {
   const auto part = [](auto byte, unsigned shift) { return std::uint64_t{static_cast<std::uint8_t>(byte)} << shift; };
   return {part(value.kind, 56) | part(value.file, 48) | part(value.sub, 40) | part(value.bank, 32) |
@@ -46,16 +39,6 @@ void LinearForm::add(const LinearForm& other, std::uint32_t factor) {
   number += other.number * factor;
   for (const Term& term : other.terms)
     add({term.value, term.factor * factor});
-}
-
-std::string LinearForm::key() const {
-  std::string key;
-  key.reserve(terms.size() * (sizeof(Operand) + sizeof(std::uint32_t)));
-  for (const Term& term : terms) {
-    key += keyOfValue(term.value);
-    key.append(reinterpret_cast<const char*>(&term.factor), sizeof term.factor);
-  }
-  return key;
 }
 
 bool LinearForms::addendsOf(const Instr& instr, std::vector<std::pair<Operand, std::uint32_t>>& addends) const {

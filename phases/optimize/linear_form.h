@@ -3,9 +3,9 @@
 // Linear expressions: 32-bit additions as their terms, independent of association.
 
 #include "phases/optimize/rewriter.h"
+#include "phases/optimize/word_key.h"
 
 #include <optional>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -15,22 +15,29 @@ namespace orias::phases {
 struct Term {
   isa::Operand value; ///< without a sign
   std::uint32_t factor = 1;
+  friend bool operator==(const Term&, const Term&) = default;
+};
+
+using Terms = std::vector<Term>;
+
+struct TermsHash {
+  std::size_t operator()(const Terms& terms) const {
+    std::uint64_t hash = terms.size();
+    for (const Term& term : terms)
+      hash = mixHash(mixHash(hash, term.value), term.factor);
+    return hash;
+  }
 };
 
 /// The sum of its terms and a constant, modulo 2^32. The order of the terms depends only on their values, and each
-/// value occurs once.
+/// value occurs once: forms that differ only in their constants have equal terms.
 struct LinearForm {
-  std::vector<Term> terms;
+  Terms terms;
   std::uint32_t number = 0;
 
   void add(const Term& term);
   void add(const LinearForm& other, std::uint32_t factor);
-  /// The terms as bytes: forms that differ only in their constants have the same key.
-  std::string key() const;
 };
-
-/// Bytes that identify a value.
-std::string keyOfValue(const isa::Operand& value);
 
 /// The forms of registers of a function in SSA form. show() must see definitions before their uses.
 class LinearForms {

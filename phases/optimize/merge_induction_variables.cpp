@@ -5,10 +5,10 @@
 #include "phases/optimize/linear_form.h"
 #include "phases/optimize/phis.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace orias::phases {
@@ -21,13 +21,24 @@ using ori::Instr;
 
 namespace {
 
-/// The value of a phi from each predecessor, relative to the phi itself.
+/// The value of a phi from a predecessor.
+struct Source {
+  LinearForm form;     ///< without the phi's own value
+  bool isStep = false; ///< whether the phi's own value is added to it
+};
+
+/// A phi with its sources by predecessor.
 struct Counter {
   Instr* phi;
-  std::string key;                    ///< equal for phis that differ by a constant
-  std::vector<std::uint32_t> numbers; ///< one for each predecessor
-  std::vector<bool> isStep;           ///< whether that is the phi's own value plus a step
+  std::map<ori::BlockId, Source> sources;
 };
+
+/// Whether two phis may differ by a constant.
+bool areAlike(const Counter& a, const Counter& b) {
+  return std::ranges::equal(a.sources, b.sources, [](const auto& x, const auto& y) {
+    return x.first == y.first && x.second.isStep == y.second.isStep && x.second.form.terms == y.second.form.terms;
+  });
+}
 
 class Counters {
  public:
@@ -47,13 +58,16 @@ class Counters {
 
  private:
   bool visit(const ori::Block& block) {
-    std::map<std::string, std::vector<Counter>> alike;
+    std::vector<std::vector<Counter>> groups;
     for (Instr& phi : block) {
       if (phi.op != Op::PHI) break;
-      if (std::optional<Counter> counter = show(phi)) alike[counter->key].push_back(std::move(*counter));
+      std::optional<Counter> counter = show(phi);
+      if (!counter) continue;
+      const auto group = std::ranges::find_if(groups, [&](const auto& g) { return areAlike(g.front(), *counter); });
+      (group != groups.end() ? *group : groups.emplace_back()).push_back(std::move(*counter));
     }
     bool changed = false;
-    for (auto& [key, counters] : alike)
+    for (std::vector<Counter>& counters : groups)
       for (std::size_t i = 0; i + 1 < counters.size(); ++i)
         if (join(counters[i], counters[i + 1])) {
           counters[i + 1] = counters[i];
@@ -68,7 +82,7 @@ class Counters {
     const Operand self = phi.op_(0).value();
     if (!self.isReg(File::R) || self.width != 1 || !rewriter_.isSingle(self.reg) || function_.vreg(self.reg).width != 1)
       return std::nullopt;
-    std::map<ori::BlockId, std::pair<LinearForm, bool>> sources;
+    Counter counter{&phi, {}};
     bool isCounter = false;
     for (unsigned i = 1; i + 1 < phi.operandCount; i += 2) {
       const Operand source = phi.op_(i).value();
@@ -85,25 +99,19 @@ class Counters {
         break;
       }
       isCounter |= isStep;
-      sources.emplace(phi.op_(i + 1).reg, std::pair(std::move(*form), isStep));
+      counter.sources.emplace(phi.op_(i + 1).reg, Source{std::move(*form), isStep});
     }
     if (!isCounter) return std::nullopt;
-    Counter counter{&phi, {}, {}, {}};
-    for (const auto& [from, source] : sources) {
-      counter.key += fmt::format("{}{}:{};", from, source.second ? "+" : "=", source.first.key());
-      counter.numbers.push_back(source.first.number);
-      counter.isStep.push_back(source.second);
-    }
     return counter;
   }
 
   /// The difference between the second and the first; nothing if it is not the same in every iteration.
   static std::optional<std::uint32_t> distance(const Counter& a, const Counter& b) {
     std::optional<std::uint32_t> result;
-    for (std::size_t i = 0; i < a.numbers.size(); ++i) {
-      const std::uint32_t number = b.numbers[i] - a.numbers[i];
-      if (a.isStep[i] ? number != 0 : result && *result != number) return std::nullopt;
-      if (!a.isStep[i]) result = number;
+    for (const auto& [from, source] : a.sources) {
+      const std::uint32_t number = b.sources.at(from).form.number - source.form.number;
+      if (source.isStep ? number != 0 : result && *result != number) return std::nullopt;
+      if (!source.isStep) result = number;
     }
     return result;
   }

@@ -2,8 +2,6 @@
 
 #include "ori/function.h"
 
-#include <string>
-
 namespace orias::phases {
 
 /// Returns true if the result depends only on the operands, in each lane: equal operands give equal results.
@@ -15,7 +13,7 @@ bool readsFixedRegister(const ori::Instr& instr);
 /// The number of commutative sources of an instruction, starting with the first.
 unsigned interchangeable(const ori::Instr& instr);
 
-/// Appends all properties of an operand as bytes.
-void appendBytes(std::string& key, const isa::Operand& operand);
+/// One bit for each operand that is a used result: part of the key of an instruction.
+std::uint64_t resultMask(const ori::Instr& instr);
 
 } // namespace orias::phases

@@ -8,14 +8,13 @@
 #include "phases/optimize/cse_pressure.h"
 #include "phases/optimize/pure.h"
 #include "phases/optimize/rewriter.h"
+#include "phases/optimize/word_key.h"
 #include "phases/removable.h"
 #include "support/arena.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -42,14 +41,16 @@ bool isPure(const Instr& instr) {
   return !instr.isGuarded() && isRemovable(instr) && instr.op != Op::UNDEF && instr.op != Op::B2R_RESULT;
 }
 
-void appendBytes(std::string& key, const Operand& o) {
-  const auto bits = o.bits();
-  key.append(reinterpret_cast<const char*>(bits.data()), sizeof bits);
-}
-
 unsigned interchangeable(const Instr& instr) {
   if (instr.op == Op::IADD3 || instr.op == Op::IADD3_X) return 3;
   return isa::desc(instr.op).has(Flag::Commutative) ? 2 : 0;
+}
+
+std::uint64_t resultMask(const Instr& instr) {
+  std::uint64_t mask = 0;
+  for (unsigned i = 0; i < instr.operandCount; ++i)
+    if (const ori::Operand& o = instr.op_(i); o.isDef && o.isReg() && !o.isZeroReg()) mask |= std::uint64_t{1} << i;
+  return mask;
 }
 
 namespace {
@@ -84,36 +85,33 @@ std::array<std::uint8_t, isa::kMaxMods> keyMods(const Rewriter& rw, const Instr&
   return mods;
 }
 
-/// Everything that determines the results, as bytes; empty if an operand may change between two executions. A
+/// Everything that determines the results; empty if an operand may change between two executions. A
 /// comparison and its opposite have the same key.
-void makeKey(const Rewriter& rw, const Copies& copies, const Instr& instr, std::string& key) {
-  using Bytes = std::array<std::uint64_t, 2>; // an operand
-  std::array<Bytes, 3> unordered;
+void makeKey(const Rewriter& rw, const Copies& copies, const Instr& instr, KeyWords& key) {
+  std::array<Operand, 3> unordered;
   const unsigned interchanged = interchangeable(instr);
   unsigned count = 0;
   key.clear();
-  key.push_back(static_cast<char>(static_cast<unsigned>(instr.op) & 0xff));
-  key.push_back(static_cast<char>(static_cast<unsigned>(instr.op) >> 8));
-  const auto mods = keyMods(rw, instr);
-  key.append(reinterpret_cast<const char*>(mods.data()), mods.size());
+  append(key, instr.op, keyMods(rw, instr));
+  key.push_back(resultMask(instr));
   for (const ori::Operand& o : instr.ops()) {
     if (o.isDef) {
       if (o.isReg() && !o.isZeroReg() && (!o.isVirtual() || !rw.isSingle(o.reg))) return key.clear();
-      key.push_back(o.isReg() && !o.isZeroReg() ? 'd' : '-');
       continue;
     }
     const bool namesRegister = o.isReg() || (o.isConst() && o.reg != Operand::kNoReg);
     if (namesRegister && (!o.isReg() || !rw.isStable(o.value()))) return key.clear();
     const Operand source = withoutCopies(copies, o.value());
     if (count < interchanged)
-      unordered[count++] = source.bits();
+      unordered[count++] = source;
     else
-      appendBytes(key, source);
+      append(key, source);
   }
   for (unsigned end = count; end > 1; --end) // two or three
     for (unsigned i = 1; i < end; ++i)
-      if (unordered[i] < unordered[i - 1]) std::swap(unordered[i], unordered[i - 1]);
-  key.append(reinterpret_cast<const char*>(unordered.data()), count * sizeof(Bytes));
+      if (unordered[i].bits() < unordered[i - 1].bits()) std::swap(unordered[i], unordered[i - 1]);
+  for (unsigned i = 0; i < count; ++i)
+    append(key, unordered[i]);
 }
 
 /// There are seven predicates: unless they are counted, they are not kept live across blocks.
@@ -162,8 +160,8 @@ bool numberValues(ori::Function& function, PhaseContext* context) {
   const ori::DomTree& tree = function.analyses().dominators();
   // In preorder: once a subtree is left, its values never dominate again.
   Arena keys;
-  std::unordered_map<std::string_view, std::vector<Instr*>> known;
-  std::string key;
+  WordKeyMap<std::vector<Instr*>> known;
+  KeyWords key;
   std::optional<CsePressure> pressure; // computed for the first pair, before anything changes
   const auto take = [&](Instr& earlier, Instr& later) {
     if (!context) return earlier.block == later.block || !definesPredicate(later);
@@ -179,7 +177,7 @@ bool numberValues(ori::Function& function, PhaseContext* context) {
       makeKey(rw, copies, instr, key);
       if (key.empty()) return;
       auto entry = known.find(key);
-      if (entry == known.end()) entry = known.try_emplace(keys.copyString(key)).first;
+      if (entry == known.end()) entry = known.try_emplace(keys.copyArray(WordKey(key))).first;
       std::vector<Instr*>& earlier = entry->second;
       while (!earlier.empty() && !tree.dominates(earlier.back()->block->id, id))
         earlier.pop_back();

@@ -276,14 +276,14 @@ bool LiveInEngine::hasOperandsAt(VRegId value, const Site& site) const {
 void LiveInEngine::findFactors() {
   const Rewriter rewriter(function_);
   LinearForms forms(rewriter);
-  std::map<std::string, std::pair<VRegId, std::uint32_t>> first;
+  std::unordered_map<Terms, std::pair<VRegId, std::uint32_t>, TermsHash> first;
   for (const BlockId id : cfg_.reversePostOrder())
     for (const Instr& instr : *function_.block(id)) {
       const auto form = forms.show(instr);
       if (!form || form->terms.empty() || !instr.op_(0).isReg(File::R) || !instr.op_(0).isVirtual()) continue;
       const VRegId value = instr.op_(0).reg;
       if (function_.vreg(value).width != 1 || !remat_.isStable(value)) continue;
-      const auto [base, isNew] = first.try_emplace(form->key(), value, form->number);
+      const auto [base, isNew] = first.try_emplace(form->terms, value, form->number);
       if (!isNew) factors_[value] = {base->second.first, form->number - base->second.second};
     }
 }
