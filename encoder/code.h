@@ -36,15 +36,15 @@ struct CodeRelocation {
 
 /// The table of a BRX: byte offsets into the code, as 32-bit words in constant bank 2.
 struct JumpTable {
-  std::uint32_t branch = 0; ///< offset of the BRX
-  std::uint32_t place = 0;  ///< bytes from the start of the bank
+  std::uint32_t branch = 0;      ///< offset of the BRX
+  std::uint32_t tableOffset = 0; ///< bytes from the start of the bank
   std::vector<std::uint32_t> targets;
 };
 
 /// An LDC that reads a table, whose offset a linker writes into the encoding.
 struct TableLoad {
-  std::uint32_t offset = 0; ///< of the encoding
-  std::uint32_t place = 0;  ///< of the table: JumpTable::place
+  std::uint32_t offset = 0;      ///< of the encoding
+  std::uint32_t tableOffset = 0; ///< of the table: JumpTable::tableOffset
 };
 
 /// Registers live after an instruction, by file.

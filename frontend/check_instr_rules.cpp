@@ -75,7 +75,7 @@ constexpr const char* kAddressTooNarrow =
     "A 32-bit address conflicts with .address_size 64: the 32-bit ABI is not supported";
 
 /// There is no 32-bit addressing of global memory. ptxas does not compile it for sm_75 and higher; its checks alone
-/// refuse it for a .target of sm_90 and higher.
+/// reject it for a .target of sm_90 and higher.
 std::string checkAddressSize(const Module& module, Arch arch, const Function& function, const Form& form,
                              std::span<const Operand> operands) {
   if (module.addressSize != 64 || (module.target.arch.number < 90 && arch.number < 75)) return {};

@@ -158,12 +158,12 @@ void describeTables(const encoder::FunctionCode& code, cubin::Function& out) {
   std::map<std::uint32_t, const std::string> names; // by offset
   for (const encoder::JumpTable& table : code.jumpTables) {
     const auto bytes = static_cast<std::uint32_t>(table.targets.size() * sizeof(std::uint32_t));
-    const std::string name = fmt::format("{}.const_opt.{}.{}", out.name, table.place, table.place + bytes);
-    if (names.emplace(table.place, name).second) out.constant2Tables.push_back({name, table.place, bytes});
+    const std::string name = fmt::format("{}.const_opt.{}.{}", out.name, table.tableOffset, table.tableOffset + bytes);
+    if (names.emplace(table.tableOffset, name).second) out.constant2Tables.push_back({name, table.tableOffset, bytes});
   }
   for (const encoder::TableLoad& load : code.tableLoads)
     out.relocations.push_back(
-        {cubin::RelocationType::Const21At38, load.offset, names.at(load.place), -ori::kRelocatableBase});
+        {cubin::RelocationType::Const21At38, load.offset, names.at(load.tableOffset), -ori::kRelocatableBase});
 }
 
 /// Data for relocatable code only: relocations and callees.
@@ -209,8 +209,8 @@ void describeDriverRelocation(const ori::Module& module, const encoder::CodeRelo
 
 void addTable(const encoder::JumpTable& table, cubin::Function& out) {
   const std::size_t bytes = table.targets.size() * sizeof(std::uint32_t);
-  out.constant2.resize(std::max(out.constant2.size(), table.place + bytes));
-  std::memcpy(out.constant2.data() + table.place, table.targets.data(), bytes);
+  out.constant2.resize(std::max(out.constant2.size(), table.tableOffset + bytes));
+  std::memcpy(out.constant2.data() + table.tableOffset, table.targets.data(), bytes);
   out.indirectBranches.push_back({table.branch, table.targets});
 }
 

@@ -97,7 +97,7 @@ void FunctionJob::showLinked(const cubin::Function& function) {
 void FunctionJob::leaveOut() {
   isLeftOut_ = true;
   remarks_.setPhase("M10");
-  remarks_.did(nullptr, "not in the cubin: unreachable from kernels and variables");
+  remarks_.applied(nullptr, "not in the cubin: unreachable from kernels and variables");
 }
 
 std::string FunctionJob::listing() const {
@@ -113,8 +113,8 @@ std::string FunctionJob::listing() const {
 void FunctionJob::tellOccupancy(const FunctionReport& report) {
   if (!remarks_.wanted()) return;
   remarks_.setPhase("101");
-  remarks_.did(nullptr, fmt::format("{} of {} warps in blocks of {} threads, limited by {}", report.warps,
-                                    report.maxWarps, report.threadsPerBlock, report.limitedBy));
+  remarks_.applied(nullptr, fmt::format("{} of {} warps in blocks of {} threads, limited by {}", report.warps,
+                                        report.maxWarps, report.threadsPerBlock, report.limitedBy));
 }
 
 FunctionReport FunctionJob::report() const {

@@ -14,7 +14,7 @@ namespace {
 /// Whether to set bit 109, "go on with this warp". ptxas sets it unless the warp will stall for a result.
 bool goesOn(const FlatInstr& f, unsigned stall, const isa::Target& target) {
   constexpr unsigned kIssueStall = 2;      // what the pipes themselves require
-  constexpr unsigned kLongestGoingOn = 11; // with the bit, longer stalls are invalid (observed: nvdisasm refuses them)
+  constexpr unsigned kLongestGoingOn = 11; // with the bit, longer stalls are invalid (observed: nvdisasm rejects them)
   if (stall > kLongestGoingOn) return false;
   return stall <= kIssueStall || target.isScoreboarded(f.latencyClass) || f.latencyClass == isa::LatencyClass::Branch ||
          f.latencyClass == isa::LatencyClass::Cbu || f.latencyClass == isa::LatencyClass::Bssy;
@@ -86,7 +86,7 @@ void assignControlInfo(ori::Function& function, const ControlOptions& options) {
       const unsigned stall = std::min(stalls.after[i], target.maxStall());
       instr->control.stall = static_cast<std::uint8_t>(stall);
       instr->control.yield = goesOn(code.instrs[i], stall, target);
-      // WARPGROUP.DEPBAR with a wait mask is invalid (observed: nvdisasm refuses it, and ptxas never emits it).
+      // WARPGROUP.DEPBAR with a wait mask is invalid (observed: nvdisasm rejects it, and ptxas never emits it).
       if (instr->op == isa::Op::WARPGROUP_DEPBAR && instr->control.waitMask != 0) {
         ori::Instr* nop = makeNop(function, 1, instr->source);
         nop->control.waitMask = std::exchange(instr->control.waitMask, std::uint8_t{0});

@@ -78,7 +78,7 @@ class EmptyLoops {
   void remove(LoopId loop) {
     Block& header = *function_.block(loops_.loop(loop).header);
     const BlockId exit = loops_.exits(loop).front().second;
-    if (header.first) context_.remarks.did(header.first, "removed a loop that computes nothing");
+    if (header.first) context_.remarks.applied(header.first, "removed a loop that computes nothing");
     while (header.first)
       function_.erase(header.first);
     header.fallthrough = exit;

@@ -43,11 +43,11 @@ bool exitUnderGuard(Function& function, PhaseContext& context, Block* block) {
   const Operand& pp = branch->op_(0);
   const bool hasSecondCondition = !(pp.isNone() || (pp.isZeroReg() && !pp.inverted()));
   if (hasSecondCondition) {
-    context.remarks.refused(branch, "not replaced with a guarded EXIT: the branch has a second condition");
+    context.remarks.missed(branch, "not replaced with a guarded EXIT: the branch has a second condition");
     return false;
   }
   const Operand guard = takenEnds ? branch->guard().value() : branch->guard().value().notted();
-  context.remarks.did(branch, "replaced a branch to EXIT with a guarded EXIT");
+  context.remarks.applied(branch, "replaced a branch to EXIT with a guarded EXIT");
   block->fallthrough = takenEnds ? other->id : taken->id;
   const Operand operands[] = {Operand::pt()};
   function.rewrite(branch, isa::Op::EXIT, operands);

@@ -141,8 +141,9 @@ bool branchAroundGuardedRuns(ori::Function& function, PhaseContext& context) {
     }
     // Last run first: the earlier ones remain in their block.
     for (Run& run : std::views::reverse(runs)) {
-      context.remarks.did(run.members().front(),
-                          fmt::format("{} instructions under one guard: a branch around them", run.members().size()));
+      context.remarks.applied(
+          run.members().front(),
+          fmt::format("{} instructions under one guard: a branch around them", run.members().size()));
       run.branchAround(function);
       changed = true;
     }

@@ -100,7 +100,7 @@ class GuardedSelects {
       if (instr.isGuarded() && whole(choices).isNone()) joinResults(choices);
       if (!mayWriteOver(instr, *last, choices)) return false;
     }
-    context_.remarks.did(choices[0].select, "select removed: the guarded instruction writes over the other value");
+    context_.remarks.applied(choices[0].select, "select removed: the guarded instruction writes over the other value");
     ori::Builder b = ori::Builder::before(function_, &instr);
     b.setSource(choices[0].select->source);
     for (const Choice& choice : choices)

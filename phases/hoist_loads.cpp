@@ -75,7 +75,7 @@ class LoadHoister {
         if ((accessOf(*instr).isReadOnly || !writes) && hasRoom(between, join.id, *instr)) {
           for (Instr* moved : chain)
             moveToEnd(function_, *moved, *head);
-          context_.remarks.did(instr, fmt::format("issued before the branch of .L{}", head->id));
+          context_.remarks.applied(instr, fmt::format("issued before the branch of .L{}", head->id));
           changed = true;
           continue;
         }
@@ -115,7 +115,7 @@ class LoadHoister {
         for (Instr* moved : chain)
           moveToEnd(function_, *moved, *head);
         function_.setGuard(instr, taken == arm.id ? guard : guard.notted());
-        context_.remarks.did(instr, fmt::format("issued before the branch of .L{}, under its condition", head->id));
+        context_.remarks.applied(instr, fmt::format("issued before the branch of .L{}, under its condition", head->id));
         changed = true;
         --left;
         continue;

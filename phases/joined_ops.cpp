@@ -65,7 +65,7 @@ class Joiner {
     for (const isa::ModValue& value : values)
       isa::setMod(op, mods, value);
     if (!isa::existsOn(context_.target, op, mods) || !isa::fits(op, mods, operands)) return false;
-    context_.remarks.did(&outer_, what);
+    context_.remarks.applied(&outer_, what);
     function_.rewrite(&outer_, op, operands);
     outer_.mods = mods;
     function_.erase(inner);
@@ -203,7 +203,7 @@ class Joiner {
     const Operand operands[] = {outer_.op_(0).value(), Operand::pt(), value, addend, left, carry};
     const auto mods = isa::makeInst(kOp).mods;
     if (!isa::existsOn(context_.target, kOp, mods) || !isa::fits(kOp, mods, operands)) return false;
-    context_.remarks.did(&outer_, "combined a sign extension and an addition");
+    context_.remarks.applied(&outer_, "combined a sign extension and an addition");
     function_.rewrite(&outer_, kOp, operands);
     outer_.mods = mods;
     if (!function_.hasUses(shift->op_(0).reg)) function_.erase(shift);

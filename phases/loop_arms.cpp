@@ -123,7 +123,7 @@ class ArmPredicator {
         function_.setOperand(&instr, i, other);
       }
     };
-    context_.remarks.did(branch, "predicated a branch in a loop", 0);
+    context_.remarks.applied(branch, "predicated a branch in a loop", 0);
     function_.forEachSafe(*arm.block, [&](Instr& instr) {
       if (instr.op == Op::BRA) return function_.erase(&instr);
       renameIn(instr, false);

@@ -81,7 +81,7 @@ class Rotator {
   }
 
   void rotate(const Candidate& c) {
-    context_.remarks.did(c.header->last, "rotated: the test is at the bottom", 0);
+    context_.remarks.applied(c.header->last, "rotated: the test is at the bottom", 0);
     Block* guard = function_.newBlock(c.header->name);
     copyBlock(function_, *c.header, guard, [](BlockId id) { return id; });
     guard->loopDepth = c.header->loopDepth > 0 ? c.header->loopDepth - 1 : 0;

@@ -270,7 +270,7 @@ class SpaceResolver {
     const bool isDone = isGenericAtomic(instr.op) ? resolveAtomic(instr, space) : resolveAccess(instr, space);
     if (!isDone) return;
     isChanged_ = true;
-    context_.remarks.did(&instr, fmt::format("{} works on {} memory", isa::desc(instr.op).mnemonic, nameOf(space)));
+    context_.remarks.applied(&instr, fmt::format("{} works on {} memory", isa::desc(instr.op).mnemonic, nameOf(space)));
     doomed_.push_back(&instr);
   }
 
@@ -317,7 +317,7 @@ class SpaceResolver {
     }
     if (!isIn) return;
     setPredicate(instr, *isIn);
-    context_.remarks.did(&instr, fmt::format("QSPC is {}", *isIn ? "true" : "false"));
+    context_.remarks.applied(&instr, fmt::format("QSPC is {}", *isIn ? "true" : "false"));
     doomed_.push_back(&instr);
     isChanged_ = true;
   }

@@ -235,7 +235,7 @@ class Narrower {
   }
 
   void narrow(const WideTest& test, IntType type) {
-    remarks_.did(test.high, "the induction variable is compared in 32 bits");
+    remarks_.applied(test.high, "the induction variable is compared in 32 bits");
     const Operand counter = function_.use(function_.newVReg(isa::File::R, 1, {}));
     Instr* end = test.entry->last;
     ori::Builder front =

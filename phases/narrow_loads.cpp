@@ -100,7 +100,7 @@ class LoadNarrower {
     if (part->first != 0) function_.setOperand(&load, at, offset);
     load.mods = mods;
     function_.touch(&load);
-    context_.remarks.did(&load, fmt::format("load narrowed to the {} of its words that are read", part->count));
+    context_.remarks.applied(&load, fmt::format("load narrowed to the {} of its words that are read", part->count));
     return true;
   }
 

@@ -145,7 +145,7 @@ class Replacer {
       return !divergence.cfg().isReachable(instr->block->id) || !divergence.isUniform(instr->op_(2).value());
     });
     for (ori::Instr* instr : questions) {
-      context_.remarks.did(instr, "the value is uniform: no lane's differs");
+      context_.remarks.applied(instr, "the value is uniform: no lane's differs");
       ori::Builder b = ori::Builder::after(function_, instr);
       b.setSource(instr->source);
       b.copy(instr->op_(0).value(), Operand::pt().notted());
@@ -170,7 +170,7 @@ class Replacer {
       if (!instr.op_(0).isZeroReg() || !asked.isVirtual() || asked.inverted()) return;
       const ori::Instr* elected = function_.singleDef(asked.reg);
       if (std::find(elections.begin(), elections.end(), elected) == elections.end()) return;
-      context_.remarks.did(&instr, "one of the lanes is the elected one");
+      context_.remarks.applied(&instr, "one of the lanes is the elected one");
       ori::Builder b = ori::Builder::before(function_, &instr);
       b.setSource(instr.source);
       b.copy(instr.op_(1).value(), Operand::zero(isa::File::UP));
@@ -212,7 +212,7 @@ class Replacer {
     const std::optional<std::uint64_t> first = initialiserAt(offset, bytes);
     if (context_.knobs.enabled(Knob::FoldConstInitialisers)) return first;
     if (first)
-      context_.remarks.refused(
+      context_.remarks.missed(
           &reader, fmt::format("initial value {:#x} not folded: the host may overwrite it (knob FoldConstInitialisers)",
                                *first));
     return std::nullopt;
@@ -237,7 +237,7 @@ class Replacer {
 
   void tell(const ori::Instr& instr, std::uint64_t value) {
     changed_ = true;
-    context_.remarks.did(&instr, fmt::format("replaced with the launch-independent value {:#x}", value));
+    context_.remarks.applied(&instr, fmt::format("replaced with the launch-independent value {:#x}", value));
   }
 
   ori::Function& function_;

@@ -133,12 +133,12 @@ class Switches {
     const Table table = tableOf(*found);
     if (table.cases < fewestInTable_ || table.span > kMaxEntries) return false;
     if (table.span > kMaxEntriesPerCase * table.cases) {
-      context_.remarks.refused(
+      context_.remarks.missed(
           head->last, fmt::format("no jump table for {} cases: it would have {} entries", table.cases, table.span),
           static_cast<int>(table.cases));
       return false;
     }
-    context_.remarks.did(
+    context_.remarks.applied(
         head->last,
         fmt::format("replaced {} tests of one value with a jump table of {} entries", found->blocks.size(), table.span),
         static_cast<int>(table.span));
@@ -230,10 +230,10 @@ class Switches {
     const std::size_t wanted = isUniform ? fewest_ : kTimesWhenDivergent * fewest_;
     if (chain.size() >= wanted) return true;
     if (chain.size() > 2)
-      context_.remarks.refused(where,
-                               fmt::format("no comparison tree: {} comparisons, minimum is {} for a {} value",
-                                           chain.size(), wanted, isUniform ? "uniform" : "divergent"),
-                               static_cast<int>(chain.size()));
+      context_.remarks.missed(where,
+                              fmt::format("no comparison tree: {} comparisons, minimum is {} for a {} value",
+                                          chain.size(), wanted, isUniform ? "uniform" : "divergent"),
+                              static_cast<int>(chain.size()));
     return false;
   }
 
@@ -243,8 +243,8 @@ class Switches {
     const Operand value = chain.front().compare->op_(2).value();
     const BlockId rest = chain.back().rest;
     const BlockId last = chain.back().block->id;
-    context_.remarks.did(head->last, fmt::format("replaced {} comparisons of one value with a tree", chain.size()),
-                         static_cast<int>(chain.size()));
+    context_.remarks.applied(head->last, fmt::format("replaced {} comparisons of one value with a tree", chain.size()),
+                             static_cast<int>(chain.size()));
     source_ = head->last->source;
     depth_ = head->loopDepth;
     // The first test is split from the block of the code before it.

@@ -83,7 +83,7 @@ bool exitOutsideLoops(Function& function, PhaseContext& context, Block* block) {
   const Instr* branch = block->last;
   if (isPlainBranch(branch) && branch->isGuarded() && block->fallthrough != kNoId &&
       (isPlainExit(*function.block(branch->op_(1).reg)) || isPlainExit(*function.block(block->fallthrough))))
-    context.remarks.refused(branch, "not replaced with a guarded EXIT: the branch is a loop exit");
+    context.remarks.missed(branch, "not replaced with a guarded EXIT: the branch is a loop exit");
   return false;
 }
 

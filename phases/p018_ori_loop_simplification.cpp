@@ -26,8 +26,8 @@ class Simplifier {
   bool run() {
     if (loops_.all().empty()) return false;
     if (!loops_.isReducible()) {
-      context_.remarks.refused(function_.block(loops_.irreducibleEdges().front().second)->last,
-                               "loops not simplified: the function has an irreducible loop");
+      context_.remarks.missed(function_.block(loops_.irreducibleEdges().front().second)->last,
+                              "loops not simplified: the function has an irreducible loop");
       return false;
     }
     before_.assign(function_.blockIdCount(), nullptr);
@@ -55,7 +55,7 @@ class Simplifier {
     for (BlockId p : entries)
       ori::redirectEdge(function_, function_.block(p), header, front);
     before_[loop.header] = front;
-    context_.remarks.did(header->last, "inserted a preheader", static_cast<int>(ways));
+    context_.remarks.applied(header->last, "inserted a preheader", static_cast<int>(ways));
     return true;
   }
 
@@ -65,14 +65,15 @@ class Simplifier {
     if (loop.latches.size() < 2) return false;
     Block* header = function_.block(loop.header);
     if (!goesApart(id)) {
-      context_.remarks.refused(header->last, "back edges not merged: they are warp-uniform");
+      context_.remarks.missed(header->last, "back edges not merged: they are warp-uniform");
       return false;
     }
     Block* latch = newBlock(*header, loop.depth);
     for (BlockId from : loop.latches)
       ori::redirectEdge(function_, function_.block(from), header, latch);
     after_[lastOf(loop.latches)].push_back(latch);
-    context_.remarks.did(header->last, "merged the back edges into one latch", static_cast<int>(loop.latches.size()));
+    context_.remarks.applied(header->last, "merged the back edges into one latch",
+                             static_cast<int>(loop.latches.size()));
     return true;
   }
 

@@ -122,7 +122,7 @@ class Level {
     findFollowers(plan);
     if (byValue_.empty()) return std::nullopt;
     if (plan.followers.size() > kMaxFollowers) {
-      context_.remarks.refused(plan.counters[0].step, "not strength-reduced: too many induction variables in the loop");
+      context_.remarks.missed(plan.counters[0].step, "not strength-reduced: too many induction variables in the loop");
       return std::nullopt;
     }
     return choose(plan) ? std::optional(std::move(plan)) : std::nullopt;
@@ -316,7 +316,7 @@ class Level {
       if (!compare) continue;
       const auto test = testOf(definitions_, loops_, dominators_, plan.loop, counter, *compare);
       if (!test || !endsInOrder(*test, counter)) {
-        context_.remarks.refused(compare, "loop counter not replaced: its exit test is not in canonical form");
+        context_.remarks.missed(compare, "loop counter not replaced: its exit test is not in canonical form");
         continue;
       }
       const int with = gainOf(plan, all) + 1;
@@ -326,8 +326,8 @@ class Level {
         return dependsOnlyOn(plan, base, counter) && canBeTested(plan, base, counter, *test);
       });
       if (tested == all.end()) {
-        context_.remarks.refused(compare,
-                                 "loop counter not replaced: no derived induction variable has distinct values");
+        context_.remarks.missed(compare,
+                                "loop counter not replaced: no derived induction variable has distinct values");
         continue;
       }
       plan.tested = plan.groups[*tested].base;
@@ -420,7 +420,7 @@ class Level {
     if (plan.dropped) inFront += chainOf(plan, plan.tested) + 1;
     const std::int64_t rounds = std::min<std::int64_t>(plan.test.rounds.value_or(kExpectedTrips), kExpectedTrips);
     if (static_cast<std::int64_t>(inFront) > gain * rounds) {
-      context_.remarks.refused(where, "not strength-reduced: the preheader code costs more than it saves", gain);
+      context_.remarks.missed(where, "not strength-reduced: the preheader code costs more than it saves", gain);
       return false;
     }
     if (!pressure_) pressure_ = &function_.analyses().pressure();
@@ -430,7 +430,7 @@ class Level {
       used = std::max(used, pressure_->inBlock(b)[file]);
     const unsigned limit = registersUpToCliff(function_, pressure_->maximum()[file], context_);
     if (used + registers - (plan.dropped ? 1 : 0) > limit) {
-      context_.remarks.refused(where, "not strength-reduced: register pressure is too high", registers);
+      context_.remarks.missed(where, "not strength-reduced: register pressure is too high", registers);
       return false;
     }
     return true;
@@ -499,8 +499,8 @@ class Level {
 
     for (const Sum& sum : sums) {
       Instr* root = plan.followers[byValue_.at(sum.root)].instr;
-      context_.remarks.did(root,
-                           fmt::format("strength-reduced {} to an induction variable", isa::desc(root->op).mnemonic));
+      context_.remarks.applied(
+          root, fmt::format("strength-reduced {} to an induction variable", isa::desc(root->op).mnemonic));
       const unsigned width = function_.vreg(sum.root).width;
       const Operand value = function_.use(function_.newVReg(File::R, width, function_.vreg(sum.root).name));
       const Operand next = function_.use(function_.newVReg(File::R, width, function_.vreg(sum.root).name));
@@ -634,8 +634,8 @@ class Level {
     ori::Builder b = ori::Builder::before(function_, branch);
     b.setSource(plan.test.compare->source);
     const Operand result = plan.test.compare->op_(0).value();
-    context_.remarks.did(plan.test.compare,
-                         "replaced the loop counter in the exit test with a derived induction variable");
+    context_.remarks.applied(plan.test.compare,
+                             "replaced the loop counter in the exit test with a derived induction variable");
     b.emit(Op::ISETP, {result, Operand::pt(), value, last, Operand::pt()},
            {{Mod::Cmp, staysWhenTrue ? isa::ICmp::NE : isa::ICmp::EQ},
             {Mod::Type, isa::IntType::U32},

@@ -105,19 +105,19 @@ class Level {
   std::optional<Plan> planFor(LoopId id) {
     const ori::Loop& loop = loops_.loop(id);
     const Instr* where = function_.block(loop.header)->last;
-    const auto refuse = [&](const char* why) {
-      context_.remarks.refused(where, why);
+    const auto reportMissed = [&](const char* why) {
+      context_.remarks.missed(where, why);
       return std::nullopt;
     };
-    if (loop.latches.size() != 1) return refuse("not unrolled: the loop has several back edges");
+    if (loop.latches.size() != 1) return reportMissed("not unrolled: the loop has several back edges");
     std::size_t size = 0;
     unsigned live = 0;
     for (BlockId b : loops_.blocks(id)) {
       const Block& block = *function_.block(b);
       for (const Instr& instr : block) {
-        if (instr.op == Op::NOP) return refuse("not unrolled: the loop has .pragma \"nounroll\"");
+        if (instr.op == Op::NOP) return reportMissed("not unrolled: the loop has .pragma \"nounroll\"");
         if (ori::isTerminator(instr.op) && instr.op != Op::BRA)
-          return refuse("not unrolled: the loop has control flow other than branches");
+          return reportMissed("not unrolled: the loop has control flow other than branches");
         size += isa::desc(instr.op).has(isa::Flag::Copy) ? 0u : 1u;
       }
       live = std::max(live, pressure().inBlock(b)[static_cast<unsigned>(File::R)]);
@@ -128,12 +128,12 @@ class Level {
       whyNot = chooseByCycles(loop, plan, size);
     } else {
       // Copies of different iterations can be in progress at the same time, each with its own values.
-      if (live > context_.maxRegisters / 2) return refuse("not unrolled: register pressure is too high");
+      if (live > context_.maxRegisters / 2) return reportMissed("not unrolled: register pressure is too high");
       whyNot = chooseBySize(loop, plan, size);
     }
-    if (whyNot) return refuse(whyNot);
+    if (whyNot) return reportMissed(whyNot);
     const std::size_t growth = plan.copies * (size - (plan.copies == plan.trips ? vanishing(id) : 0));
-    if (growth > growthLeft_) return refuse("not unrolled: the growth budget of the function is used up");
+    if (growth > growthLeft_) return reportMissed("not unrolled: the growth budget of the function is used up");
     growthLeft_ -= growth;
     return plan;
   }
@@ -397,10 +397,10 @@ class Level {
     const ori::Loop& loop = loops_.loop(plan.loop);
     const bool isWhole = plan.copies == plan.trips;
     Block* header = function_.block(loop.header);
-    context_.remarks.did(header->last,
-                         isWhole ? fmt::format("fully unrolled: {} iterations", plan.trips)
-                                 : fmt::format("unrolled {} times: trip count {}", plan.copies, plan.trips),
-                         plan.copies);
+    context_.remarks.applied(header->last,
+                             isWhole ? fmt::format("fully unrolled: {} iterations", plan.trips)
+                                     : fmt::format("unrolled {} times: trip count {}", plan.copies, plan.trips),
+                             plan.copies);
     std::vector<Block*> blocks;
     for (BlockId b : loops_.blocks(plan.loop))
       blocks.push_back(function_.block(b));
@@ -447,8 +447,8 @@ class Level {
     const ori::Loop& loop = loops_.loop(plan.loop);
     const CountedExit& test = plan.counted;
     Block* header = function_.block(loop.header);
-    context_.remarks.did(header->last, fmt::format("unrolled {} times with a remainder loop", plan.copies),
-                         plan.copies);
+    context_.remarks.applied(header->last, fmt::format("unrolled {} times with a remainder loop", plan.copies),
+                             plan.copies);
     isRest_[loop.header] = true;
     std::vector<Block*> blocks;
     for (BlockId b : loops_.blocks(plan.loop))

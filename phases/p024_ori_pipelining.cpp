@@ -75,12 +75,12 @@ class Pipeliner {
 
   void plan(ori::LoopId loop, std::vector<Plan>& plans) {
     const ori::Instr* where = function_.block(facts_.loops.loop(loop).header)->last;
-    const auto refuse = [&](std::string why) { context_.remarks.refused(where, std::move(why)); };
+    const auto reportMissed = [&](std::string why) { context_.remarks.missed(where, std::move(why)); };
     std::string whyNot;
     LoopBody body = modulo::findBody(function_, facts_, loop, context_.target, whyNot);
-    if (!body.block) return refuse(whyNot);
+    if (!body.block) return reportMissed(whyNot);
     if (storesToLocal(body) && knob(Knob::PipelinerMinGain) > 0)
-      return refuse("not pipelined: the loop fills a local array and has few iterations");
+      return reportMissed("not pipelined: the loop fills a local array and has few iterations");
     modulo::Limits limits;
     limits.maxMii = static_cast<unsigned>(knob(Knob::PipelinerMaxMii));
     limits.iiSearchRange = static_cast<unsigned>(knob(Knob::PipelinerIiSearchRange));
@@ -111,13 +111,13 @@ class Pipeliner {
       }
       best = std::move(choice);
     }
-    if (!best) return refuse(whyNot);
+    if (!best) return reportMissed(whyNot);
     if (context_.knobs.enabled(Knob::PipelinerAnnotateForTesting)) return annotate(body, best->schedule);
     growthLeft_ -= modulo::expandedSize(body, best->schedule, best->expansion);
-    context_.remarks.did(where,
-                         fmt::format("pipelined: {} stages, II {}, {} copies of the kernel; {} cycles before",
-                                     best->schedule.stages(), best->schedule.ii, best->expansion.unroll, before),
-                         best->schedule.ii);
+    context_.remarks.applied(where,
+                             fmt::format("pipelined: {} stages, II {}, {} copies of the kernel; {} cycles before",
+                                         best->schedule.stages(), best->schedule.ii, best->expansion.unroll, before),
+                             best->schedule.ii);
     plans.push_back({std::move(body), std::move(best->schedule), std::move(best->expansion)});
   }
 

@@ -83,7 +83,7 @@ class Removal {
     bool changed = false;
     for (Instr& instr : block)
       if (limitVotesToMask(function_, rewriter_, instr)) {
-        context_.remarks.did(&instr, "the lanes of other masks run on beside these: votes are limited to the mask");
+        context_.remarks.applied(&instr, "the lanes of other masks run on beside these: votes are limited to the mask");
         changed = true;
       }
     return changed;
@@ -184,7 +184,7 @@ class Removal {
     const char* why = whyNotAlike();
     for (const Pair& pair : pairs_) {
       if (why)
-        context_.remarks.refused(pair.second, why);
+        context_.remarks.missed(pair.second, why);
       else
         drop(*pair.second, "redundant: a barrier with no memory access after it dominates this one");
     }
@@ -204,7 +204,7 @@ class Removal {
   }
 
   void drop(Instr& instr, const char* why) {
-    context_.remarks.did(&instr, why);
+    context_.remarks.applied(&instr, why);
     doomed_.push_back(&instr);
   }
 

@@ -26,9 +26,9 @@ bool analyzeUniformsForSpeculation(ori::Function& function, PhaseContext& contex
     for (ori::Instr& instr : *block) {
       if (!isa::desc(instr.op).has(isa::Flag::ConstLoad)) continue;
       if (speculationOf(function, instr) == Speculation::Free)
-        context.remarks.did(&instr, "a constant load may be speculated: its address is known");
+        context.remarks.applied(&instr, "a constant load may be speculated: its address is known");
       else
-        context.remarks.refused(&instr, std::string("a constant load may not be speculated: ") + obstacle(instr));
+        context.remarks.missed(&instr, std::string("a constant load may not be speculated: ") + obstacle(instr));
     }
   return false;
 }

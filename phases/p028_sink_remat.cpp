@@ -77,28 +77,28 @@ class Sinker {
     if (!findSides(*instr.block, result->reg, sides)) return false; // no readers, or readers in this block
     // Sources that stay live instead of the result would take more registers than it.
     const char* kMoreLive = "its sources would stay live and need more registers than its result";
-    if (!sinksPastLoops_ && longerLives(sources, sides) > result->width) return refuse(instr, kMoreLive);
-    if (sides.size() > kMaxCopies) return refuse(instr, "too many branch arms use it");
+    if (!sinksPastLoops_ && longerLives(sources, sides) > result->width) return reportMissed(instr, kMoreLive);
+    if (sides.size() > kMaxCopies) return reportMissed(instr, "too many branch arms use it");
     // A constant can be loaded for the warp even where only some of its lanes are active.
     if (!divergence_) divergence_ = &function_.analyses().divergence();
     const bool isForWarp = divergence_->isUniformBlock(instr.block->id) && !divergence_->isDivergent(result->reg) &&
                            !isSafeConstantLoad(instr);
     for (Side& side : sides)
-      if (const char* why = place(*instr.block, side, isForWarp, sides.size() > 1)) return refuse(instr, why);
-    if (sinksPastLoops_ && longerLives(sources, sides) > result->width) return refuse(instr, kMoreLive);
-    if (sides.size() > 1 && !isSpared(*instr.block, sides)) return refuse(instr, "every path uses it");
+      if (const char* why = place(*instr.block, side, isForWarp, sides.size() > 1)) return reportMissed(instr, why);
+    if (sinksPastLoops_ && longerLives(sources, sides) > result->width) return reportMissed(instr, kMoreLive);
+    if (sides.size() > 1 && !isSpared(*instr.block, sides)) return reportMissed(instr, "every path uses it");
 
     for (std::size_t i = 1; i < sides.size(); ++i)
       remake(instr, sides[i]);
-    context_.remarks.did(&instr, fmt::format("sank {} to its uses{}", isa::desc(instr.op).mnemonic,
-                                             sides.size() > 1 ? fmt::format(", {} times", sides.size()) : ""));
+    context_.remarks.applied(&instr, fmt::format("sank {} to its uses{}", isa::desc(instr.op).mnemonic,
+                                                 sides.size() > 1 ? fmt::format(", {} times", sides.size()) : ""));
     function_.unlink(&instr);
     insertAfterPhis(function_, *function_.block(sides.front().to), &instr);
     return true;
   }
 
-  bool refuse(const Instr& instr, const char* why) {
-    context_.remarks.refused(&instr, fmt::format("{} not sunk: {}", isa::desc(instr.op).mnemonic, why));
+  bool reportMissed(const Instr& instr, const char* why) {
+    context_.remarks.missed(&instr, fmt::format("{} not sunk: {}", isa::desc(instr.op).mnemonic, why));
     return false;
   }
 

@@ -315,8 +315,8 @@ class ChainSinker {
     for (Instr* instr : chain.instrs) {
       for (const ori::Operand& o : instr->ops())
         if (o.isVirtual()) changed.push_back(o.reg);
-      context_.remarks.did(instr, fmt::format("sank {} past {}", isa::desc(instr->op).mnemonic,
-                                              from.last->op == isa::Op::EXIT ? "an exit" : "a branch"));
+      context_.remarks.applied(instr, fmt::format("sank {} past {}", isa::desc(instr->op).mnemonic,
+                                                  from.last->op == isa::Op::EXIT ? "an exit" : "a branch"));
       function_.unlink(instr);
       if (first)
         function_.insertBefore(first, instr);

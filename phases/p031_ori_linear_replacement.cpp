@@ -86,7 +86,7 @@ class Replacer {
 
   bool hasOtherReaders(const Instr& instr, const Operand& condition) const {
     if (rewriter_.hasOneUse(condition)) return false;
-    context_.remarks.refused(&instr, "select not replaced: its comparison has other uses");
+    context_.remarks.missed(&instr, "select not replaced: its comparison has other uses");
     return true;
   }
 
@@ -122,8 +122,8 @@ class Replacer {
       isMinimum = isMinimum == choosesValue;
     }
     if (hasOtherReaders(instr, choice.condition)) return false;
-    context_.remarks.did(&instr, isMinimum ? "replaced a comparison and a select with a minimum"
-                                           : "replaced a comparison and a select with a maximum");
+    context_.remarks.applied(&instr, isMinimum ? "replaced a comparison and a select with a minimum"
+                                               : "replaced a comparison and a select with a maximum");
     becomeMinMax(instr, choice.yes, choice.no, isMinimum, compared->isSigned);
     return true;
   }
@@ -202,8 +202,9 @@ class Replacer {
     auto mods = isa::makeInst(Op::FMNMX).mods;
     isa::setMod(Op::FMNMX, mods, {Mod::Nan, clamp->keepsNan});
     if (!isa::existsOn(context_.target, Op::FMNMX, mods) || hasOtherReaders(instr, choice.condition)) return false;
-    context_.remarks.did(&instr, clamp->isMinimum ? "replaced a comparison and a select with a floating-point minimum"
-                                                  : "replaced a comparison and a select with a floating-point maximum");
+    context_.remarks.applied(&instr, clamp->isMinimum
+                                         ? "replaced a comparison and a select with a floating-point minimum"
+                                         : "replaced a comparison and a select with a floating-point maximum");
     rewriter_.rewrite(instr, Op::FMNMX,
                       {instr.op_(0).value(), clamp->value, Operand::immediate(static_cast<std::int32_t>(clamp->bound)),
                        clamp->isMinimum ? Operand::pt() : kNever},
@@ -231,7 +232,7 @@ class Replacer {
         return false;
     }
     if (!hasValue || !hasOther || hasOtherReaders(instr, choice.condition)) return false;
-    context_.remarks.did(&instr, "replaced a reduced remainder with a minimum");
+    context_.remarks.applied(&instr, "replaced a reduced remainder with a minimum");
     becomeMinMax(instr, value, difference, true, false);
     return true;
   }
@@ -268,7 +269,7 @@ class Replacer {
       if (!add || !rewriter_.hasOneUse(sum)) continue;
       const auto step = stepFrom(*add, value);
       if (!step || (*step != 1 && *step != ~0u)) continue;
-      context_.remarks.did(&instr, "combined an addition and a select into an addition with carry");
+      context_.remarks.applied(&instr, "combined an addition and a select into an addition with carry");
       addCarry(instr, value, Operand::rz(), *step == 1, isOnYes ? choice.condition : choice.condition.notted());
       return true;
     }
@@ -340,7 +341,7 @@ class Replacer {
       if (!rest[0].isReg(File::R) || rest[0].isZeroReg()) std::swap(rest[0], rest[1]);
       if (!rest[0].isReg(File::R) || rest[0].neg() || rest[1].neg()) continue;
       if (step != 1 && !rest[1].isReg(File::R)) continue;
-      context_.remarks.did(&instr, "combined an addition of a select into an addition with carry");
+      context_.remarks.applied(&instr, "combined an addition of a select into an addition with carry");
       const Operand condition = *yes != 0 ? choice->condition : choice->condition.notted();
       if (step == 1)
         rewriter_.rewrite(instr, Op::IADD3_X,
@@ -374,7 +375,7 @@ class Replacer {
         return false;
     }
     if (!hasValue || hasOtherReaders(instr, choice.condition)) return false;
-    context_.remarks.did(&instr, "replaced a comparison and a select with an absolute value");
+    context_.remarks.applied(&instr, "replaced a comparison and a select with an absolute value");
     rewriter_.rewrite(instr, Op::IABS, {instr.op_(0).value(), value});
     return true;
   }
@@ -384,7 +385,7 @@ class Replacer {
     if (!choice.yes.isReg(File::R) || !choice.yes.isVirtual() || !choice.no.isReg(File::R)) return false;
     const auto number = rewriter_.constantOf(choice.yes);
     if (!number || !rewriter_.hasOneUse(choice.yes)) return false;
-    context_.remarks.did(&instr, "replaced the constant of a select with its other operand");
+    context_.remarks.applied(&instr, "replaced the constant of a select with its other operand");
     rewriter_.rewrite(instr, Op::SEL,
                       {instr.op_(0).value(), choice.no, Operand::immediate(static_cast<std::int32_t>(*number)),
                        choice.condition.notted()});

@@ -275,7 +275,8 @@ bool compactLocalMemory(ori::Function& function, PhaseContext& context) {
     dropUnnamedObjects(function);
   }
   if (stores || saved)
-    context.remarks.did(nullptr, fmt::format("removed {} dead stores to local memory; {} bytes shared", stores, saved));
+    context.remarks.applied(nullptr,
+                            fmt::format("removed {} dead stores to local memory; {} bytes shared", stores, saved));
   return isChanged;
 }
 

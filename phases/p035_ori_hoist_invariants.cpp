@@ -104,7 +104,7 @@ class Level {
     const BlockId header = loops_.loop(loop).header;
     const BlockId from = uniqueEntering(loops_, cfg_, loop);
     if (from == ori::kNoId) {
-      context_.remarks.refused(function_.block(header)->first, "not hoisted: the loop has several entries");
+      context_.remarks.missed(function_.block(header)->first, "not hoisted: the loop has several entries");
       return;
     }
 
@@ -133,11 +133,11 @@ class Level {
       for (const Instr* instr : root.chain)
         if (!invariants_[instr] && isReadByRest(*instr)) width += widthOf(*instr);
       if (const char* why = whyNot(loop, *root.instr, used + width)) {
-        context_.remarks.refused(root.instr, why);
+        context_.remarks.missed(root.instr, why);
         continue;
       }
       if (used + width > limit_) {
-        context_.remarks.refused(root.instr, "not hoisted: register pressure is too high", width);
+        context_.remarks.missed(root.instr, "not hoisted: register pressure is too high", width);
         continue;
       }
       used += width;
@@ -155,7 +155,7 @@ class Level {
     ori::Block* header = function_.block(move.header);
     ori::Block* front = cfg_.successors(move.from).size() == 1 ? from : ori::splitEdge(function_, from, header);
     for (Instr* instr : move.instrs) {
-      context_.remarks.did(instr, "hoisted out of the loop", 1);
+      context_.remarks.applied(instr, "hoisted out of the loop", 1);
       moveToEnd(function_, *instr, *front);
     }
   }
@@ -177,9 +177,9 @@ class Level {
       if (o.isReg() && !o.isZeroReg() && !comesFromOutside(loop, o)) return false;
     }
     if (hasResult && isLoad && !keepsItsValue(instr)) {
-      context_.remarks.refused(&instr, memory_.isOrdered || memory_.mayHaveWriters
-                                           ? "load not hoisted: other threads may store to its address"
-                                           : "load not hoisted: the loop may store to its address");
+      context_.remarks.missed(&instr, memory_.isOrdered || memory_.mayHaveWriters
+                                          ? "load not hoisted: other threads may store to its address"
+                                          : "load not hoisted: the loop may store to its address");
       return false;
     }
     return hasResult;

@@ -135,8 +135,8 @@ class Promoter {
     chooseWords(variables);
     for (Variable& variable : variables) {
       if (variable.obstacle) {
-        context_.remarks.refused(variable.where, fmt::format("local variable {} not promoted: {}",
-                                                             function_.frame[variable.object].name, variable.obstacle));
+        context_.remarks.missed(variable.where, fmt::format("local variable {} not promoted: {}",
+                                                            function_.frame[variable.object].name, variable.obstacle));
         continue;
       }
       if (variable.words.empty()) continue;
@@ -339,11 +339,11 @@ class Promoter {
       bool isUniform = true;
       for (VRegId v = firstNew_; v < function_.vregCount(); ++v)
         isUniform &= function_.vreg(v).name != name || !divergence.isDivergent(v);
-      context_.remarks.did(nullptr,
-                           fmt::format("promoted local variable {} to {} register{}{}", name, variable.words.size(),
-                                       variable.words.size() == 1 ? "" : "s",
-                                       isUniform ? ", warp-uniform: a candidate for phase 74" : ", divergent: R"),
-                           static_cast<std::int64_t>(variable.words.size()));
+      context_.remarks.applied(nullptr,
+                               fmt::format("promoted local variable {} to {} register{}{}", name, variable.words.size(),
+                                           variable.words.size() == 1 ? "" : "s",
+                                           isUniform ? ", warp-uniform: a candidate for phase 74" : ", divergent: R"),
+                               static_cast<std::int64_t>(variable.words.size()));
     }
   }
 

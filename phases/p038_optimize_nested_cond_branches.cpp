@@ -66,32 +66,32 @@ class Flattener {
   }
 
   bool pays(const Nest& nest) const {
-    const auto refuse = [&](std::string why) {
-      context_.remarks.refused(nest.inner->last, "branches not merged: " + why);
+    const auto reportMissed = [&](std::string why) {
+      context_.remarks.missed(nest.inner->last, "branches not merged: " + why);
       return false;
     };
     unsigned slots = 0;
     for (const Instr& instr : *nest.inner) {
       if (&instr == nest.inner->last) break;
       if (speculationOf(function_, instr) != Speculation::Free)
-        return refuse(fmt::format("{} runs for the second branch only", isa::desc(instr.op).mnemonic));
+        return reportMissed(fmt::format("{} runs for the second branch only", isa::desc(instr.op).mnemonic));
       slots += issueSlots(context_.target, instr);
     }
     if (slots > kMaxSlots)
-      return refuse(fmt::format("{} issue slots before the second branch, maximum is {}", slots, kMaxSlots));
+      return reportMissed(fmt::format("{} issue slots before the second branch, maximum is {}", slots, kMaxSlots));
     for (const Operand& goes : {nest.outerGoes, nest.innerGoes})
-      if (function_.vreg(goes.reg).multiDef) return refuse("a condition has several definitions");
+      if (function_.vreg(goes.reg).multiDef) return reportMissed("a condition has several definitions");
     for (const Instr& phi : *nest.target) {
       if (phi.op != Op::PHI) break;
       const Operand *outer = ori::phiValueFrom(phi, nest.outer->id), *inner = ori::phiValueFrom(phi, nest.inner->id);
-      if (!outer || !inner || *outer != *inner) return refuse("a phi of the target distinguishes the branches");
+      if (!outer || !inner || *outer != *inner) return reportMissed("a phi of the target distinguishes the branches");
     }
     return true;
   }
 
   void flatten(const Nest& nest) {
     Instr* branch = nest.outer->last;
-    context_.remarks.did(branch, "merged two branches to one target");
+    context_.remarks.applied(branch, "merged two branches to one target");
     function_.forEachSafe(*nest.inner, [&](Instr& instr) {
       if (&instr == nest.inner->last) return;
       function_.unlink(&instr);

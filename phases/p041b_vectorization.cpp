@@ -242,9 +242,9 @@ class Vectorizer {
     for (const Operand& base : {first.base, first.uniformBase})
       known = std::min(known, facts().alignment.zeros(base));
     if ((1u << known) % wanted == 0) return true;
-    context_.remarks.refused(members.front().instr,
-                             fmt::format("not vectorized: base alignment is known only to {} bytes", 1u << known),
-                             wanted);
+    context_.remarks.missed(members.front().instr,
+                            fmt::format("not vectorized: base alignment is known only to {} bytes", 1u << known),
+                            wanted);
     return false;
   }
 
@@ -256,7 +256,7 @@ class Vectorizer {
     const unsigned words = bytes * static_cast<unsigned>(run.size()) / kWord;
     const ori::BlockId block = model.block->id;
     if (!hasRoom(block, run)) {
-      context_.remarks.refused(&model, "not vectorized: register pressure is too high", words);
+      context_.remarks.missed(&model, "not vectorized: register pressure is too high", words);
       return false;
     }
     // Members of a group are in program order.
@@ -292,8 +292,9 @@ class Vectorizer {
         else
           b.copy(result, ori::component(tuple, each * i, each));
       }
-    context_.remarks.did(wide, fmt::format("vectorized {} accesses into one of {} bytes", run.size(), kWord * words),
-                         static_cast<std::int64_t>(run.size()) - 1);
+    context_.remarks.applied(wide,
+                             fmt::format("vectorized {} accesses into one of {} bytes", run.size(), kWord * words),
+                             static_cast<std::int64_t>(run.size()) - 1);
     for (const Member& m : run) {
       // The bytes of earlier stores are written here now.
       if (isStore) stores_.push_back({m.access, at_});

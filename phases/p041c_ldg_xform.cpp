@@ -38,7 +38,7 @@ class ReadOnlyLoads {
 
   bool run() {
     if (const char* why = findStores()) {
-      if (!loads_.empty()) context_.remarks.refused(loads_.front(), fmt::format("loads not moved: {}", why));
+      if (!loads_.empty()) context_.remarks.missed(loads_.front(), fmt::format("loads not moved: {}", why));
       return false;
     }
     std::vector<Roots> stored;
@@ -53,7 +53,7 @@ class ReadOnlyLoads {
           static_cast<std::uint8_t>(isa::MemOrder::Constant);
       load->mods = mods;
       function_.touch(load);
-      context_.remarks.did(load, "loads use the read-only data cache: no store of the kernel writes this memory");
+      context_.remarks.applied(load, "loads use the read-only data cache: no store of the kernel writes this memory");
       isChanged = true;
     }
     return isChanged;

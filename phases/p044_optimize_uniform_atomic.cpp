@@ -91,7 +91,7 @@ class Combiner {
     for (const isa::ModDesc& mod : from.modList())
       isa::setMod(op, made->mods, {mod.kind, isa::getMod(atomic.op, atomic.mods, mod.kind)});
     if (atomic.isGuarded()) function_.setGuard(made, atomic.guard().value());
-    context_.remarks.did(made, "replaced an atomic operation whose result is unused with a reduction");
+    context_.remarks.applied(made, "replaced an atomic operation whose result is unused with a reduction");
     function_.erase(&atomic);
     return made;
   }
@@ -100,33 +100,33 @@ class Combiner {
     const isa::InstrDesc& row = isa::desc(atomic.op);
     const int data = row.slotIndex(isa::SlotId::Rb), result = row.slotIndex(isa::SlotId::Rd),
               address = row.slotIndex(isa::SlotId::Ra);
-    if (atomic.op == Op::REDAS) return refuse(atomic, "an mbarrier counts the bytes of each lane");
+    if (atomic.op == Op::REDAS) return reportMissed(atomic, "an mbarrier counts the bytes of each lane");
     if (atomic.op == Op::REDG_FLOAT || atomic.op == Op::ATOMG_FLOAT) return combineFloats(atomic);
     if (row.modIndex(isa::Mod::AtomOp) < 0 || row.modIndex(isa::Mod::AtomType) < 0 || data < 0)
-      return refuse(atomic, "not an integer operation");
+      return reportMissed(atomic, "not an integer operation");
     const auto reduction = reductionOf(isa::modAs<AtomOp>(atomic, isa::Mod::AtomOp));
-    if (!reduction) return refuse(atomic, "no warp reduction has this operation");
+    if (!reduction) return reportMissed(atomic, "no warp reduction has this operation");
     const auto type = isa::modAs<isa::AtomType>(atomic, isa::Mod::AtomType);
-    if (type > isa::AtomType::S64) return refuse(atomic, "wider than 64 bits");
+    if (type > isa::AtomType::S64) return reportMissed(atomic, "wider than 64 bits");
     const bool isWide = type == isa::AtomType::U64 || type == isa::AtomType::S64;
-    if (answersByPredicate(atomic)) return refuse(atomic, "each lane uses the predicate of its own operation");
-    if (const char* why = whyNotTogether(atomic, static_cast<unsigned>(address))) return refuse(atomic, why);
+    if (answersByPredicate(atomic)) return reportMissed(atomic, "each lane uses the predicate of its own operation");
+    if (const char* why = whyNotTogether(atomic, static_cast<unsigned>(address))) return reportMissed(atomic, why);
     const bool isRead = result >= 0 && atomic.op_(static_cast<unsigned>(result)).isVirtual() &&
                         function_.hasUses(atomic.op_(static_cast<unsigned>(result)).reg);
     const ori::Operand& value = atomic.op_(static_cast<unsigned>(data));
     const bool isSame = divergence_.isUniform(value);
     if (isRead && (*reduction != Redux::Sum || !isSame))
-      return refuse(atomic, "its result is used, and this operation has no prefix form");
-    if (isWide && (!isSame || *reduction == Redux::Xor)) return refuse(atomic, "no 64-bit warp reduction");
+      return reportMissed(atomic, "its result is used, and this operation has no prefix form");
+    if (isWide && (!isSame || *reduction == Redux::Xor)) return reportMissed(atomic, "no 64-bit warp reduction");
     emitted_ = 0;
     if (isRead)
       addOnce(atomic, static_cast<unsigned>(data), static_cast<unsigned>(result));
     else
       reduce(atomic, static_cast<unsigned>(data), *reduction, type == isa::AtomType::S32);
-    context_.remarks.did(&atomic,
-                         isRead ? "aggregated: one lane adds for the warp and broadcasts the old value"
-                                : "aggregated: one lane performs the atomic operation of the warp",
-                         emitted_);
+    context_.remarks.applied(&atomic,
+                             isRead ? "aggregated: one lane adds for the warp and broadcasts the old value"
+                                    : "aggregated: one lane performs the atomic operation of the warp",
+                             emitted_);
     return true;
   }
 
@@ -144,12 +144,13 @@ class Combiner {
     const isa::InstrDesc& row = isa::desc(atomic.op);
     const auto data = row.slot(isa::SlotId::Rb), address = row.slot(isa::SlotId::Ra);
     if (context_.knobs.get(Knob::OptimizeUniformAtomicMode) < kWithFloats)
-      return refuse(atomic, "not an integer operation; --optimize-float-atomics allows f32 additions");
+      return reportMissed(atomic, "not an integer operation; --optimize-float-atomics allows f32 additions");
     if (isa::modAs<isa::AtomFloat>(atomic, isa::Mod::AtomFloat) != isa::AtomFloat::F32Ftz ||
         isa::modAs<AtomOp>(atomic, isa::Mod::AtomOp) != AtomOp::ADD)
-      return refuse(atomic, "not an f32 addition");
-    if (atomic.op != Op::REDG_FLOAT) return refuse(atomic, "its result is used, and this operation has no prefix form");
-    if (const char* why = whyNotTogether(atomic, address)) return refuse(atomic, why);
+      return reportMissed(atomic, "not an f32 addition");
+    if (atomic.op != Op::REDG_FLOAT)
+      return reportMissed(atomic, "its result is used, and this operation has no prefix form");
+    if (const char* why = whyNotTogether(atomic, address)) return reportMissed(atomic, why);
     emitted_ = 0;
     ori::Builder b = ori::Builder::before(function_, &atomic);
     const Operand value = atomic.op_(data).value();
@@ -168,7 +169,7 @@ class Combiner {
     } else {
       addFloats(b, atomic, data, value);
     }
-    context_.remarks.did(&atomic, "aggregated: one lane performs the atomic operation of the warp", emitted_);
+    context_.remarks.applied(&atomic, "aggregated: one lane performs the atomic operation of the warp", emitted_);
     return true;
   }
 
@@ -225,8 +226,8 @@ class Combiner {
     return false;
   }
 
-  bool refuse(const ori::Instr& atomic, const char* why) {
-    context_.remarks.refused(&atomic, std::string("atomic operation not aggregated: ") + why);
+  bool reportMissed(const ori::Instr& atomic, const char* why) {
+    context_.remarks.missed(&atomic, std::string("atomic operation not aggregated: ") + why);
     return false;
   }
 

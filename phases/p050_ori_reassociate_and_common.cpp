@@ -103,12 +103,12 @@ class Reassociation {
     if (count == 0) return false;
     if (const Earlier* whole = find(form.terms, instr, form.number)) {
       if (whole->number == form.number) {
-        context_.remarks.did(&instr, "reused an equal sum", work);
+        context_.remarks.applied(&instr, "reused an equal sum", work);
         rewriter_.becomeCopy(instr, whole->instr->op_(0).value());
         return true;
       }
       if (work > 1 && isNear(*whole->instr, instr) && becomeRest(instr, *whole, {}, form.number)) {
-        context_.remarks.did(&instr, "reused a sum that differs by a constant", work - 1);
+        context_.remarks.applied(&instr, "reused a sum that differs by a constant", work - 1);
         return true;
       }
     }
@@ -126,7 +126,7 @@ class Reassociation {
         const Earlier* earlier = find(part, instr, form.number);
         if (!earlier || !isNear(*earlier->instr, instr) || isPartOf(*earlier->instr, instr)) continue;
         if (!becomeRest(instr, *earlier, rest, form.number)) continue;
-        context_.remarks.did(&instr, "reused most of a sum", work - 1);
+        context_.remarks.applied(&instr, "reused most of a sum", work - 1);
         return true;
       }
     return false;
@@ -147,7 +147,7 @@ class Reassociation {
   /// Whether both are close enough. A value that is kept from one block to another takes a register on the way.
   bool isNear(const Instr& earlier, const Instr& instr) {
     if (earlier.block == instr.block) return true;
-    context_.remarks.refused(&instr, "equal sum not reused: its live range would be long");
+    context_.remarks.missed(&instr, "equal sum not reused: its live range would be long");
     return false;
   }
 
@@ -259,14 +259,14 @@ class Reassociation {
     const auto invariant = sumOf(kept, outside);
     inside.push_back(kept);
     if (!invariant || !sumOf(root.op_(0).value(), inside)) {
-      context_.remarks.refused(&root,
-                               "not reassociated: the loop-invariant or the varying part needs several additions");
+      context_.remarks.missed(&root,
+                              "not reassociated: the loop-invariant or the varying part needs several additions");
       return false;
     }
     ori::Builder b = ori::Builder::before(function_, &root);
     b.setSource(root.source);
     b.emit(Op::IADD3, *invariant);
-    context_.remarks.did(&root, "reassociated: the loop-invariant operands are added first", varying - 1);
+    context_.remarks.applied(&root, "reassociated: the loop-invariant operands are added first", varying - 1);
     return becomeSum(root, inside);
   }
 

@@ -66,10 +66,10 @@ class EqualPhis {
       isWhole &= !other.isNone() && other.reg == leader.reg && (isWord || other.sub == phi->op_(0).sub);
     }
     if (!isWhole || leader.reg == reg) {
-      context_.remarks.refused(phis.front(), "phi not merged: its register has other components");
+      context_.remarks.missed(phis.front(), "phi not merged: its register has other components");
       return false;
     }
-    context_.remarks.did(phis.front(), "merged two equal phis", static_cast<std::int64_t>(phis.size()));
+    context_.remarks.applied(phis.front(), "merged two equal phis", static_cast<std::int64_t>(phis.size()));
     for (Instr* phi : phis)
       becomeCopy(function_, *phi, leaderOf(*phi));
     return true;
@@ -111,8 +111,7 @@ bool oriReplaceEquivMultiDefMov(ori::Function& function, PhaseContext& context) 
     if (congruence.compute(context.knobs.get(Knob::MultiDefMovRounds)))
       changed = EqualPhis(function, context, rewriter, congruence).run();
     else
-      context.remarks.refused(nullptr,
-                              "not merged: the congruence analysis needs more iterations than the knob allows");
+      context.remarks.missed(nullptr, "not merged: the congruence analysis needs more iterations than the knob allows");
   }
   if (changed) shareReaders(function, context);
   if (context.knobs.enabled(Knob::MultiDefMovOffsets) && mergeInductionVariables(function, context)) {

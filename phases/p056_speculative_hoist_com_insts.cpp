@@ -58,7 +58,7 @@ class Hoister {
       if (!mayMove || readsFrom(instr, *sides[0]) || readsFrom(instr, *sides[1])) return;
       Instr* twin = findTwin(instr, *sides[1]);
       if (!twin) return;
-      context_.remarks.did(&instr, fmt::format("hoisted {} from both branch arms", isa::desc(instr.op).mnemonic));
+      context_.remarks.applied(&instr, fmt::format("hoisted {} from both branch arms", isa::desc(instr.op).mnemonic));
       function_.unlink(&instr);
       function_.insertBefore(head->last, &instr);
       for (unsigned i = 0; i < instr.operandCount; ++i) {

@@ -75,7 +75,7 @@ class ConditionHoister {
       ++more_[id].predicates;
       more_[id].registers += registers;
     }
-    context_.remarks.did(branch, fmt::format("computed the condition before the branch of .L{}", head->id));
+    context_.remarks.applied(branch, fmt::format("computed the condition before the branch of .L{}", head->id));
     for (Instr* instr : chain)
       moveToEnd(function_, *instr, *head);
     return true;

@@ -77,7 +77,7 @@ class Fuser {
       std::optional<CountedLoop> a = countedLoop(first), b = countedLoop(second);
       if (!a || !b || a->latch != latch) continue;
       if (const char* why = whyNot(*a, *b, *between)) {
-        context_.remarks.refused(function_.block(b->header)->last, why);
+        context_.remarks.missed(function_.block(b->header)->last, why);
         continue;
       }
       fuse(*a, *b, *between);
@@ -405,7 +405,7 @@ class Fuser {
   void fuse(const CountedLoop& a, const CountedLoop& b, const std::vector<BlockId>& between) {
     ori::Block *headA = function_.block(a.header), *latchA = function_.block(a.latch);
     ori::Block *headB = function_.block(b.header), *latchB = function_.block(b.latch);
-    context_.remarks.did(b.test.compare, "fused two loops", static_cast<std::int64_t>(a.size + b.size));
+    context_.remarks.applied(b.test.compare, "fused two loops", static_cast<std::int64_t>(a.size + b.size));
     const ori::EdgeIds entry{a.from, a.header};
     ori::Block* front = findOrMakePreheaders(function_, cfg_, std::span(&entry, 1)).front();
     for (BlockId id : between)

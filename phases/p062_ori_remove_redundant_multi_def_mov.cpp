@@ -113,7 +113,7 @@ bool replaceSingleSources(ori::Function& function, PhaseContext& context) {
   const ori::Cfg& cfg = function.analyses().cfg();
   SingleSources sources(rewriter, cfg);
   if (!sources.compute(context.knobs.get(Knob::MultiDefMovRounds))) {
-    context.remarks.refused(nullptr, "not merged: the congruence analysis needs more iterations than the knob allows");
+    context.remarks.missed(nullptr, "not merged: the congruence analysis needs more iterations than the knob allows");
     return false;
   }
   std::map<std::pair<ori::BlockId, VRegId>, std::vector<Instr*>> registers;
@@ -130,10 +130,10 @@ bool replaceSingleSources(ori::Function& function, PhaseContext& context) {
       isWhole &= width == 1 || (!value.isNone() && value.reg == first.reg && value.sub == phi->op_(0).sub);
     }
     if (!isWhole) {
-      context.remarks.refused(phis.front(), "phi not removed: its register has other components");
+      context.remarks.missed(phis.front(), "phi not removed: its register has other components");
       continue;
     }
-    context.remarks.did(phis.front(), "removed a phi with one value");
+    context.remarks.applied(phis.front(), "removed a phi with one value");
     for (Instr* phi : phis)
       becomeCopy(function, *phi, sources.valueOf(*phi));
     changed = true;
@@ -180,7 +180,7 @@ bool dropDeadCycles(ori::Function& function, PhaseContext& context) {
       ++phis;
       if (!where) where = &instr;
     }
-  if (phis > 0) context.remarks.did(where, "removed phis that only use each other", phis);
+  if (phis > 0) context.remarks.applied(where, "removed phis that only use each other", phis);
   for (Instr* instr : dead)
     function.erase(instr);
   return !dead.empty();

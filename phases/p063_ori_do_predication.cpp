@@ -102,8 +102,8 @@ class Predicator {
     return found;
   }
 
-  bool refuse(const Candidate& c, std::string why) const {
-    context_.remarks.refused(c.head->last, "not predicated: " + why);
+  bool reportMissed(const Candidate& c, std::string why) const {
+    context_.remarks.missed(c.head->last, "not predicated: " + why);
     return false;
   }
 
@@ -118,8 +118,8 @@ class Predicator {
         if (isChosenConstant(instr, *c.meet)) continue;
         const Speculation speculation = speculationOf(function_, instr);
         if (speculation == Speculation::Never)
-          return refuse(c, fmt::format("{} may not be predicated", isa::desc(instr.op).mnemonic));
-        if (isa::desc(instr.op).guardFile() != File::P) return refuse(c, "a uniform guard would be needed");
+          return reportMissed(c, fmt::format("{} may not be predicated", isa::desc(instr.op).mnemonic));
+        if (isa::desc(instr.op).guardFile() != File::P) return reportMissed(c, "a uniform guard would be needed");
         loads |= waitsLong(instr);
         // Loaded values are live until the select: wide loads take many registers.
         slots += speculation == Speculation::Guarded ? std::max(1u, (resultWords(instr) + 1) / 2)
@@ -129,8 +129,10 @@ class Predicator {
     for (const Instr& phi : *c.meet) {
       if (phi.op != Op::PHI) break;
       const ori::Operand& result = phi.op_(0);
-      if (result.file != File::R && result.file != File::P) return refuse(c, "a uniform value is merged after it");
-      if (function_.vreg(result.reg).multiDef) return refuse(c, "a value with several definitions is merged after it");
+      if (result.file != File::R && result.file != File::P)
+        return reportMissed(c, "a uniform value is merged after it");
+      if (function_.vreg(result.reg).multiDef)
+        return reportMissed(c, "a value with several definitions is merged after it");
       const Operand* values[2] = {ori::phiValueFrom(phi, sourceOf(c, c.taken)),
                                   ori::phiValueFrom(phi, sourceOf(c, c.passed))};
       if (!values[0] || !values[1] || values[0]->isNone() || values[1]->isNone() || *values[0] == *values[1]) continue;
@@ -144,9 +146,9 @@ class Predicator {
     const unsigned sixths = sixthsOf(c, loads);
     const unsigned limit = (isDivergent ? most : most / 2) * sixths / 6;
     if (slots > limit)
-      return refuse(c, fmt::format("{} issue slots, maximum is {} for a {} branch", slots, limit,
-                                   isDivergent ? "divergent" : "uniform"));
-    context_.remarks.did(c.head->last, "predicated a branch", slots);
+      return reportMissed(c, fmt::format("{} issue slots, maximum is {} for a {} branch", slots, limit,
+                                         isDivergent ? "divergent" : "uniform"));
+    context_.remarks.applied(c.head->last, "predicated a branch", slots);
     return true;
   }
 

@@ -230,7 +230,7 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
       const Effect effect = waits.effectOf(instr);
       if (effect == Effect::Gathers) {
         if (!instr.mayContract) {
-          context.remarks.refused(&instr, "it orders memory");
+          context.remarks.missed(&instr, "it orders memory");
         } else if (areTogether) {
           needless.push_back(&instr);
         } else if (const ori::BlockId entry =
@@ -238,7 +238,7 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
                    entry != ori::kNoId) {
           early.push_back({&instr, entry, isSetInLoop(function, instr, loops)});
         } else {
-          context.remarks.refused(&instr, "the warp may have diverged");
+          context.remarks.missed(&instr, "the warp may have diverged");
         }
       } else if (waits.isPartial(instr)) {
         (waits.isNeedless(instr) ? needless : partial).push_back(&instr);
@@ -248,7 +248,7 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
     }
   }
   for (Instr* instr : needless) {
-    context.remarks.did(instr, "removed: the warp cannot have diverged");
+    context.remarks.applied(instr, "removed: the warp cannot have diverged");
     function.erase(instr);
   }
   std::vector<ori::EdgeIds> edges;
@@ -256,7 +256,7 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
     edges.push_back({e.entry, e.instr->block->id});
   const std::vector<ori::Block*> fronts = findOrMakePreheaders(function, cfg, edges);
   for (std::size_t i = 0; i < early.size(); ++i) {
-    context.remarks.did(early[i].instr, "moved before the loop: no lanes part in it");
+    context.remarks.applied(early[i].instr, "moved before the loop: no lanes part in it");
     moveToEnd(function, *early[i].instr, *fronts[i]);
     if (early[i].isSetInLoop) setMaskAgain(function, *early[i].instr);
   }

@@ -30,7 +30,7 @@ void yieldAtHeader(ori::Function& function, ori::BlockId header, PhaseContext& c
   if (first) builder.setSource(first->source);
   Instr* yield = builder.emit(Op::YIELD, {isa::Operand::pt()});
   if (first) function.splitAfter(yield);
-  context.remarks.did(yield, "YIELD: lanes of the warp may wait for each other in this loop", 1);
+  context.remarks.applied(yield, "YIELD: lanes of the warp may wait for each other in this loop", 1);
 }
 
 /// Finds the NANOSLEEPs. Sleeping yields as well.
@@ -58,7 +58,7 @@ void gatherFor(ori::Function& function, const ori::Block& block, PhaseContext& c
     ori::Builder builder = ori::Builder::before(function, instr);
     builder.setSource(instr->source);
     builder.emit(Op::WARPSYNC_ALL, {isa::Operand::pt()})->mayContract = true;
-    context.remarks.did(instr, "WARPSYNC: lanes may have yielded before it", 1);
+    context.remarks.applied(instr, "WARPSYNC: lanes may have yielded before it", 1);
     areTogether = true;
   }
 }

@@ -86,7 +86,7 @@ class Peepholes {
     for (bool wantsFirst : {true, false}) {
       const std::optional<Choice> choice = choiceOf(select, wantsFirst);
       if (!choice || !isSafe(*choice)) continue;
-      context_.remarks.did(&select, "replaced a select with a guarded instruction", choice->second ? 2 : 1);
+      context_.remarks.applied(&select, "replaced a select with a guarded instruction", choice->second ? 2 : 1);
       apply(*choice);
       return choice->def;
     }
@@ -147,19 +147,19 @@ class Peepholes {
 
   bool isSafe(const Choice& choice) {
     const Instr& def = *choice.def;
-    const auto refuse = [&](const char* why) {
-      context_.remarks.refused(choice.first, std::string("select not replaced: ") + why);
+    const auto reportMissed = [&](const char* why) {
+      context_.remarks.missed(choice.first, std::string("select not replaced: ") + why);
       return false;
     };
     const bool isSame = choice.result == choice.other;
     if (isa::desc(def.op).has(Flag::Copy) || speculationOf(function_, def) != Speculation::Free ||
         !givesOnly(def, choice))
-      return refuse("its operand has no definition of its own");
-    if (!isSame && !areAlike(choice.result, choice.other)) return refuse("its operands are different components");
-    if (!isSame && overlap(choice.result, choice.other)) return refuse("its operands are different components");
+      return reportMissed("its operand has no definition of its own");
+    if (!isSame && !areAlike(choice.result, choice.other)) return reportMissed("its operands are different components");
+    if (!isSame && overlap(choice.result, choice.other)) return reportMissed("its operands are different components");
     if (!isSame && (reads(def, choice.result) || isLiveAfter(*choice.first, choice.other)))
-      return refuse("the other operand is live after it");
-    if (!hasSameResultAt(def, *choice.first, kFarthest)) return refuse("a source of the operand is overwritten");
+      return reportMissed("the other operand is live after it");
+    if (!hasSameResultAt(def, *choice.first, kFarthest)) return reportMissed("a source of the operand is overwritten");
     return true;
   }
 
@@ -257,10 +257,10 @@ class Peepholes {
       if (!isa::existsOn(context_.target, three, mods)) return false;
       const Operand operands[] = {outer.op_(0).value(), a, b, c, outer.op_(kKind).value()};
       if (!isa::fits(three, mods, operands)) {
-        context_.remarks.refused(&outer, "min/max not combined: one instruction cannot hold both constants");
+        context_.remarks.missed(&outer, "min/max not combined: one instruction cannot hold both constants");
         continue;
       }
-      context_.remarks.did(&outer, "combined two min/max operations");
+      context_.remarks.applied(&outer, "combined two min/max operations");
       function_.rewrite(&outer, three, operands);
       outer.mods = mods;
       function_.erase(def);
@@ -293,7 +293,7 @@ class Peepholes {
     const Operand uniform = atomic.op_(kUniform).isNone() ? Operand::zero(File::UR) : atomic.op_(kUniform).value();
     const Operand operands[] = {Operand::rz(), atomic.op_(kAddress).value(), uniform, atomic.op_(kOffset).value()};
     if (!isa::fits(Op::ATOMS_POPC_INC, mods, operands)) return false;
-    context_.remarks.did(&atomic, "counts lanes instead of adding 1");
+    context_.remarks.applied(&atomic, "counts lanes instead of adding 1");
     function_.rewrite(&atomic, Op::ATOMS_POPC_INC, operands);
     atomic.mods = mods;
     return true;

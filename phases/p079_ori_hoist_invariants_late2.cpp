@@ -129,7 +129,7 @@ class Level {
     if (order.empty()) return;
     const BlockId header = loops_.loop(loop).header, from = uniqueEntering(loops_, cfg_, loop);
     if (from == ori::kNoId) {
-      context_.remarks.refused(function_.block(header)->first, "not hoisted: the loop has several entries");
+      context_.remarks.missed(function_.block(header)->first, "not hoisted: the loop has several entries");
       return;
     }
     choose(loop, from, order);
@@ -174,7 +174,7 @@ class Level {
     for (const ori::Operand& o : instr.ops())
       if (o.isDef && o.isReg())
         components_.forEach(o, [&](CompId c) { isOld |= liveness().isLiveIn(loops_.loop(loop).header, c); });
-    if (isOld) context_.remarks.refused(&instr, "not hoisted: the old value of its register is used");
+    if (isOld) context_.remarks.missed(&instr, "not hoisted: the old value of its register is used");
     return !isOld;
   }
 
@@ -204,7 +204,7 @@ class Level {
       }
       if (!why) why = whyNotLasting(loop, *root.instr, used, wanted);
       if (why) {
-        context_.remarks.refused(root.instr, why);
+        context_.remarks.missed(root.instr, why);
         continue;
       }
       for (unsigned file = 0; file < isa::kFileCount; ++file)
@@ -264,7 +264,7 @@ class Level {
   void apply(const Move& move, ori::Block* front) {
     std::map<Op, std::vector<const Instr*>> moved;
     for (Instr* instr : move.instrs) {
-      context_.remarks.did(instr, fmt::format("hoisted {} out of the loop", isa::desc(instr->op).mnemonic), 1);
+      context_.remarks.applied(instr, fmt::format("hoisted {} out of the loop", isa::desc(instr->op).mnemonic), 1);
       std::vector<const Instr*>& alike = moved[instr->op];
       const auto same = std::ranges::find_if(alike, [&](const Instr* other) { return computeTheSame(*other, *instr); });
       if (same == alike.end()) {

@@ -53,8 +53,8 @@ class BackCopies {
            to.reg != from.reg;
   }
 
-  bool refuse(const Instr& copy, const char* why) {
-    context_.remarks.refused(&copy, std::string("copy not removed: ") + why);
+  bool reportMissed(const Instr& copy, const char* why) {
+    context_.remarks.missed(&copy, std::string("copy not removed: ") + why);
     return false;
   }
 
@@ -62,19 +62,20 @@ class BackCopies {
     const Operand to = copy.op_(0).value(), from = copy.op_(1).value();
     Found found;
     if (!find(copy, found)) return false;
-    if (!isAlignedPart(function_, to)) return refuse(copy, "its result is not aligned");
-    if (function_.vreg(to.reg).align < ori::defaultAlign(to.width)) return refuse(copy, "its result is not aligned");
+    if (!isAlignedPart(function_, to)) return reportMissed(copy, "its result is not aligned");
+    if (function_.vreg(to.reg).align < ori::defaultAlign(to.width))
+      return reportMissed(copy, "its result is not aligned");
     for (const ori::Operand& o : found.def->refs()) {
       if (!overlap(o.value(), to)) continue;
-      if (o.isDef) return refuse(copy, "the definition of its source also writes its result");
+      if (o.isDef) return reportMissed(copy, "the definition of its source also writes its result");
       if (to.width > kWidestInPlace)
-        return refuse(copy, "the definition of its source would overwrite its own operands");
+        return reportMissed(copy, "the definition of its source would overwrite its own operands");
     }
     for (const auto& [reader, slot] : found.readers)
       if (reader->op_(slot).width > 1 && !isAlignedPart(function_, moved(reader->op_(slot).value(), from, to)))
-        return refuse(copy, "a use needs it aligned");
+        return reportMissed(copy, "a use needs it aligned");
     if (copy.isGuarded()) return guard(copy, found);
-    context_.remarks.did(&copy, "copy removed: its source is computed in place");
+    context_.remarks.applied(&copy, "copy removed: its source is computed in place");
     for (const auto& [reader, slot] : found.readers)
       function_.setOperand(reader, slot, moved(reader->op_(slot).value(), from, to));
     function_.setOperand(found.def, found.slot, to);
@@ -85,11 +86,11 @@ class BackCopies {
   /// The copy is guarded. Moves the value's definition here, under the same guard.
   bool guard(Instr& copy, const Found& found) {
     Instr& def = *found.def;
-    if (!found.readers.empty()) return refuse(copy, "it is guarded, and its source has other uses");
+    if (!found.readers.empty()) return reportMissed(copy, "it is guarded, and its source has other uses");
     if (speculationOf(function_, def) != Speculation::Free || !hasOneResult(def))
-      return refuse(copy, "it is guarded, and its source cannot be");
-    if (!hasSameResultAt(def, copy, distance_)) return refuse(copy, "an operand of its source is overwritten");
-    context_.remarks.did(&copy, "copy removed: its source is computed in place, under the guard of the copy");
+      return reportMissed(copy, "it is guarded, and its source cannot be");
+    if (!hasSameResultAt(def, copy, distance_)) return reportMissed(copy, "an operand of its source is overwritten");
+    context_.remarks.applied(&copy, "copy removed: its source is computed in place, under the guard of the copy");
     function_.setOperand(&def, found.slot, copy.op_(0).value());
     function_.setGuard(&def, copy.guard().value());
     function_.unlink(&def);
@@ -130,19 +131,20 @@ class BackCopies {
           if (instr->op_(i).isDef && instr->op_(i).value() == from) found = {instr, i, std::move(found.readers)};
         break;
       }
-      if (reads(*instr, to) || writes(*instr, to)) return refuse(copy, "its result is used before it");
-      if (!addReaders(*instr, from, found)) return refuse(copy, "a component of it is used");
+      if (reads(*instr, to) || writes(*instr, to)) return reportMissed(copy, "its result is used before it");
+      if (!addReaders(*instr, from, found)) return reportMissed(copy, "a component of it is used");
     }
     if (!found.def || found.def->isGuarded() || found.def->op == Op::PHI)
-      return refuse(copy, "its source is written by component or under a guard");
-    if (reads(*found.def, from)) return refuse(copy, "its source is computed from its old value");
+      return reportMissed(copy, "its source is written by component or under a guard");
+    if (reads(*found.def, from)) return reportMissed(copy, "its source is computed from its old value");
     bool isChanged = false;
     for (Instr* instr = copy.next; instr && left > 0 && found.readers.size() + 2 < refs; instr = instr->next, --left) {
-      if (isChanged && reads(*instr, from)) return refuse(copy, "its source is live when the result is overwritten");
-      if (!addReaders(*instr, from, found)) return refuse(copy, "a component of it is used");
+      if (isChanged && reads(*instr, from))
+        return reportMissed(copy, "its source is live when the result is overwritten");
+      if (!addReaders(*instr, from, found)) return reportMissed(copy, "a component of it is used");
       isChanged |= writes(*instr, to);
     }
-    if (found.readers.size() + 2 != refs) return refuse(copy, "its source is live after it");
+    if (found.readers.size() + 2 != refs) return reportMissed(copy, "its source is live after it");
     return true;
   }
 

@@ -72,8 +72,8 @@ class Inserter {
       b.setSource(instr.source);
       b.emit(isa::Op::CONV_ALLOC, {b.newUR(o.width), o.value()});
       if (context_.remarks.wanted())
-        context_.remarks.did(&instr, fmt::format("CONV.ALLOC: {} reads a uniform register across a boundary",
-                                                 isa::desc(instr.op).mnemonic));
+        context_.remarks.applied(&instr, fmt::format("CONV.ALLOC: {} reads a uniform register across a boundary",
+                                                     isa::desc(instr.op).mnemonic));
       changed = true;
     }
     return changed;

@@ -15,7 +15,7 @@ bool reportBeforeScheduling(ori::Function& function, PhaseContext& context) {
   if (isPrinted)
     *context.dump += fmt::format("// {}\n{}", function.name(), ori::renderPressure(function, pressure, cfg));
   const auto live = pressure.maximum()[static_cast<std::size_t>(isa::File::R)];
-  context.remarks.did(
+  context.remarks.applied(
       nullptr,
       fmt::format("Max Live RRegs: {}, PRegs: {}", live, pressure.maximum()[static_cast<std::size_t>(isa::File::P)]),
       static_cast<std::int64_t>(live));

@@ -435,10 +435,10 @@ class PreScheduler {
   /// The limit of the next class.
   unsigned nextLimit(unsigned limit) {
     const unsigned next = classes_.end(limit + 1);
-    context_.remarks.did(regions_.front().place.instrs.front(),
-                         fmt::format("scheduled for {} registers, {:.0f} warps: no place for all values in {}", next,
-                                     classes_.warps(next), limit),
-                         next);
+    context_.remarks.applied(regions_.front().place.instrs.front(),
+                             fmt::format("scheduled for {} registers, {:.0f} warps: no place for all values in {}",
+                                         next, classes_.warps(next), limit),
+                             next);
     return next;
   }
 
@@ -681,7 +681,7 @@ class PreScheduler {
       chosen = end;
       gain = more;
     }
-    context_.remarks.did(
+    context_.remarks.applied(
         regions_.front().place.instrs.front(),
         fmt::format("scheduled for {} registers, {:.0f} warps; source order {} registers, {:.0f} warps", chosen,
                     classes_.warps(chosen), source, classes_.warps(source)),

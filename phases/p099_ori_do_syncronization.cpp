@@ -39,9 +39,9 @@ class Synchroniser {
       if (cfg_.successors(b).size() < 2) continue;
       const Instr* branch = function_.block(b)->last;
       if (!divergence.branchesApart(b))
-        context_.remarks.did(branch, "no BSSY/BSYNC: the branch is warp-uniform");
+        context_.remarks.applied(branch, "no BSSY/BSYNC: the branch is warp-uniform");
       else if (isPromised(b))
-        context_.remarks.did(branch, "no BSSY/BSYNC: one path needs all threads of the warp");
+        context_.remarks.applied(branch, "no BSSY/BSYNC: one path needs all threads of the warp");
       else
         isDivergent[b] = true;
     }
@@ -54,9 +54,9 @@ class Synchroniser {
       if (region.isShared) shared.insert(region.meet);
     for (const ori::UnsyncedReconvergence& missed : plan.missed)
       if (shared.count(missed.meet) == 0)
-        context_.remarks.refused(function_.block(missed.meet)->first,
-                                 missed.outOfBarriers ? "no BSSY/BSYNC: all convergence barriers are in use"
-                                                      : "no BSSY/BSYNC: the control flow is not nested");
+        context_.remarks.missed(function_.block(missed.meet)->first,
+                                missed.outOfBarriers ? "no BSSY/BSYNC: all convergence barriers are in use"
+                                                     : "no BSSY/BSYNC: the control flow is not nested");
     // Inner regions first: an outer BSYNC before the same block is placed after the inner ones.
     std::stable_sort(plan.regions.begin(), plan.regions.end(), [&](const Region& a, const Region& b) {
       return dominators_.level(a.from) > dominators_.level(b.from);
@@ -129,8 +129,8 @@ class Synchroniser {
       if (from->last) builder.setSource(from->last->source);
       for (unsigned barrier : barriers)
         builder.emit(isa::Op::BREAK, {Operand::pt(), Operand::physical(isa::File::B, barrier)});
-      context_.remarks.did(from->last, "BREAK: threads that exit early are not waited for",
-                           static_cast<int>(barriers.size()));
+      context_.remarks.applied(from->last, "BREAK: threads that exit early are not waited for",
+                               static_cast<int>(barriers.size()));
     }
   }
 
@@ -161,7 +161,7 @@ class Synchroniser {
 
     ori::Builder atFrom = whereBarriersAreSet(from);
     atFrom.emit(isa::Op::BSSY, {Operand::pt(), barrier, Operand::label(meet->id)});
-    context_.remarks.did(from->last, "BSSY/BSYNC: threads that diverge here reconverge", 2);
+    context_.remarks.applied(from->last, "BSSY/BSYNC: threads that diverge here reconverge", 2);
   }
 
   /// Where a block sets barriers: before its branch, and before a BREAK under the condition of that branch.

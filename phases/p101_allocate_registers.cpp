@@ -54,7 +54,7 @@ bool allocateRegisters(ori::Function& function, PhaseContext& context) {
   options.warps = [&](unsigned used) { return classes.warps(used); };
   options.check = context.knobs.enabled(Knob::RegAllocCheck);
   options.remark = [&](const ori::Instr* where, std::string message, std::int64_t cost) {
-    context.remarks.did(where, std::move(message), cost);
+    context.remarks.applied(where, std::move(message), cost);
   };
   options.tell = [&](const ori::Instr& where, std::string message) {
     context.diagnostics.note({where.source.ptxLine, 0}, fmt::format("function '{}': {}", function.name(), message));

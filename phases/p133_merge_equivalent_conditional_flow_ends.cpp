@@ -146,22 +146,22 @@ class TailMerger {
   bool pays(const Common& common, const Ways& ways) {
     // The branch and EXIT do not count as saved instructions.
     const int count = gain(common) - (ways.isConditional || ways.isExit ? 1 : 0);
-    const auto refuse = [&](std::string why) {
-      context_.remarks.refused(common.from->last, "block tails not merged: " + why, count);
+    const auto reportMissed = [&](std::string why) {
+      context_.remarks.missed(common.from->last, "block tails not merged: " + why, count);
       return false;
     };
     const bool isWhole = !common.pairs.back().first->prev && !common.pairs.back().second->prev;
     const bool areSides = haveOneBranch(*common.from, *common.keeper);
     int wanted = static_cast<int>(ways.isExit ? std::max(fewest_, kMinBeforeExit) : fewest_);
     if (isWhole && common.inputs.empty()) wanted = areSides ? 1 : std::min(wanted, kMinOfWhole);
-    if (count < wanted) return refuse(fmt::format("{} instructions, at least {}", count, wanted));
-    if (common.from->loopDepth != common.keeper->loopDepth) return refuse("one of them is in a loop");
+    if (count < wanted) return reportMissed(fmt::format("{} instructions, at least {}", count, wanted));
+    if (common.from->loopDepth != common.keeper->loopDepth) return reportMissed("one of them is in a loop");
     for (const auto& [a, b] : common.inputs)
       if (isNumberIn(*common.from, a) || isNumberIn(*common.keeper, b))
-        return refuse("an operand is constant in one of them");
+        return reportMissed("an operand is constant in one of them");
     if (!areSides && std::any_of(common.pairs.begin(), common.pairs.end(),
                                  [](const auto& pair) { return isSeenByOthers(*pair.first); }))
-      return refuse("a lane would wait before code that other lanes may wait for");
+      return reportMissed("a lane would wait before code that other lanes may wait for");
     return true;
   }
 
@@ -299,8 +299,8 @@ class TailMerger {
   /// Redirects `from` to the end of `keeper`. Returns the block of the shared end.
   Block* merge(const Common& common) {
     Block *from = common.from, *keeper = common.keeper;
-    context_.remarks.did(keeper->last, fmt::format("merged block tails of {} instructions", common.pairs.size()),
-                         gain(common));
+    context_.remarks.applied(keeper->last, fmt::format("merged block tails of {} instructions", common.pairs.size()),
+                             gain(common));
     changed_ = true;
     isAsItWas_[keeper->id] = isAsItWas_[from->id] = false;
     isAsItWas_.resize(function_.blockIdCount() + 1, false); // an end that is split off is a new block
@@ -370,7 +370,7 @@ class TailMerger {
     for (Block* block : function_.layout()) {
       Instr* branch = ori::plainBranch(*block);
       if (!branch || !branch->isGuarded() || branch->op_(1).reg != block->fallthrough) continue;
-      context_.remarks.did(branch, "removed a branch with identical arms");
+      context_.remarks.applied(branch, "removed a branch with identical arms");
       function_.erase(branch);
     }
   }

@@ -54,24 +54,24 @@ class Joiner {
   }
 
   bool pays(const Chain& chain) {
-    const auto refuse = [&](std::string why) {
-      context_.remarks.refused(chain.inner->last, "branches not merged: " + why);
+    const auto reportMissed = [&](std::string why) {
+      context_.remarks.missed(chain.inner->last, "branches not merged: " + why);
       return false;
     };
-    if (cfg_.isRetreating(chain.outer->id, chain.target)) return refuse("both edges are back edges");
+    if (cfg_.isRetreating(chain.outer->id, chain.target)) return reportMissed("both edges are back edges");
     if (function_.block(chain.target)->loopDepth < chain.outer->loopDepth ||
         function_.block(chain.rest)->loopDepth < chain.outer->loopDepth)
-      return refuse("both edges are loop exits");
-    if (areCases(chain)) return refuse("they are cases of one switch");
+      return reportMissed("both edges are loop exits");
+    if (areCases(chain)) return reportMissed("they are cases of one switch");
     unsigned slots = 0;
     for (const Instr& instr : *chain.inner) {
       if (&instr == chain.inner->last) break;
       if (speculationOf(function_, instr) != Speculation::Free || !definesSingles(instr))
-        return refuse(fmt::format("{} runs for the second branch only", isa::desc(instr.op).mnemonic));
+        return reportMissed(fmt::format("{} runs for the second branch only", isa::desc(instr.op).mnemonic));
       slots += issueSlots(context_.target, instr);
     }
     if (slots > mostSlots_)
-      return refuse(fmt::format("{} issue slots before the second branch, maximum is {}", slots, mostSlots_));
+      return reportMissed(fmt::format("{} issue slots before the second branch, maximum is {}", slots, mostSlots_));
     return true;
   }
 
@@ -96,7 +96,7 @@ class Joiner {
 
   void join(const Chain& chain) {
     Instr* branch = chain.outer->last;
-    context_.remarks.did(branch, "merged two branches to one target");
+    context_.remarks.applied(branch, "merged two branches to one target");
     function_.forEachSafe(*chain.inner, [&](Instr& instr) {
       if (&instr == chain.inner->last) return;
       function_.unlink(&instr);

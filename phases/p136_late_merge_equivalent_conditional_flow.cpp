@@ -120,7 +120,7 @@ class Merger {
         continue;
       }
       if (most > 0)
-        context_.remarks.refused(
+        context_.remarks.missed(
             block->last, fmt::format("block tails not merged: {} instructions, minimum is {}", most, wanted), most);
       if (others.size() < kMaxCandidates) others.push_back(block);
     }
@@ -135,7 +135,7 @@ class Merger {
 
   /// Redirects `from` to the end of `keeper`. Returns the block of the shared end.
   Block* merge(Block* from, Block* keeper, unsigned count) {
-    context_.remarks.did(keeper->last, fmt::format("merged block tails of {} instructions", count), count);
+    context_.remarks.applied(keeper->last, fmt::format("merged block tails of {} instructions", count), count);
     changed_ = true;
     Instr* first = lastOf(*keeper);
     for (unsigned i = 1; i < count; ++i)

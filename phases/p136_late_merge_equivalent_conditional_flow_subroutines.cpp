@@ -419,12 +419,13 @@ class Sharer {
     const int gained = gain(group);
     const Instr* first = group.callers.front()->block->first;
     if (gained < static_cast<int>(context_.knobs.get(Knob::SubroutineMinGain))) {
-      context_.remarks.refused(
+      context_.remarks.missed(
           first, fmt::format("not outlined: {} cold blocks save {} instructions", group.callers.size(), gained),
           gained);
       return false;
     }
-    context_.remarks.did(first, fmt::format("outlined {} cold blocks to a subroutine", group.callers.size()), gained);
+    context_.remarks.applied(first, fmt::format("outlined {} cold blocks to a subroutine", group.callers.size()),
+                             gained);
     Block* body = function_.newBlock();
     body->isCold = true;
     const unsigned registers = group.places.last + 1 + context_.target.reservedRegisters();

@@ -86,8 +86,8 @@ class Duplicator {
     const Block* tail = function_.block(to);
     if (isKept_[to] || !isShortTail(*tail)) return false;
     isTail_[to] = true;
-    context_.remarks.did(last, fmt::format("jump replaced by a copy of its target of {} instructions", sizeOf(*tail)),
-                         sizeOf(*tail));
+    context_.remarks.applied(
+        last, fmt::format("jump replaced by a copy of its target of {} instructions", sizeOf(*tail)), sizeOf(*tail));
     if (jump) function_.erase(from->last);
     const std::uint8_t depth = from->loopDepth;
     copyBlock(function_, *tail, from, [](BlockId id) { return id; });

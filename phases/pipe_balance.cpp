@@ -180,13 +180,13 @@ class PipeBalance {
     if (group.candidates.empty()) return false;
     const unsigned level = std::max((group.integer + group.multiplier) / 2, group.slots * kBusyPercent / 100);
     if (group.integer < level + kCycles) {
-      context_.remarks.refused(group.candidates.front(), "not balanced: the integer pipe is not the bottleneck",
-                               static_cast<std::int64_t>(group.integer) - level);
+      context_.remarks.missed(group.candidates.front(), "not balanced: the integer pipe is not the bottleneck",
+                              static_cast<std::int64_t>(group.integer) - level);
       return false;
     }
     const std::size_t wanted = std::min<std::size_t>((group.integer - level) / kCycles, group.candidates.size());
-    context_.remarks.did(group.candidates.front(), fmt::format("moved {} instructions to the multiplier", wanted),
-                         static_cast<std::int64_t>(wanted));
+    context_.remarks.applied(group.candidates.front(), fmt::format("moved {} instructions to the multiplier", wanted),
+                             static_cast<std::int64_t>(wanted));
     // Spread the changes evenly over the code.
     std::size_t share = 0;
     for (Instr* instr : group.candidates) {

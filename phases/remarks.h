@@ -8,10 +8,10 @@
 
 namespace orias::phases {
 
-/// One decision of a phase: what it did or refused, where, at what cost, and why.
+/// One decision of a phase: an optimization that it applied or missed, where, at what cost, and why.
 struct Remark {
   std::string_view phase; ///< number, e.g. "74"
-  bool done = true;       ///< false: considered and refused
+  bool done = true;       ///< false: a missed optimization
   std::string message;
   std::int64_t cost = 0; ///< in the unit given in the message
   std::uint32_t ptxLine = 0;
@@ -25,10 +25,10 @@ class Remarks {
   bool wanted() const { return wanted_; }
 
   void setPhase(std::string_view number) { phase_ = number; }
-  void did(const ori::Instr* where, std::string message, std::int64_t cost = 0) {
+  void applied(const ori::Instr* where, std::string message, std::int64_t cost = 0) {
     add(true, where, std::move(message), cost);
   }
-  void refused(const ori::Instr* where, std::string message, std::int64_t cost = 0) {
+  void missed(const ori::Instr* where, std::string message, std::int64_t cost = 0) {
     add(false, where, std::move(message), cost);
   }
   const std::vector<Remark>& all() const { return all_; }

@@ -33,7 +33,7 @@ bool dropRepeatedFences(ori::Function& function, PhaseContext& context) {
       }
       const unsigned space = 1u << isa::getMod(instr.op, instr.mods, isa::Mod::Sub);
       if ((done & space) != 0) {
-        context.remarks.did(&instr, "removed: nothing accesses memory since the last fence");
+        context.remarks.applied(&instr, "removed: nothing accesses memory since the last fence");
         function.erase(&instr);
         changed = true;
       } else if (!instr.isGuarded()) {

@@ -159,7 +159,7 @@ class Assigner {
   }
 
   /// Convergence barriers are accessed in order, so they need no scoreboard (observed: ptxas gives none to BMOV.32 of a
-  /// barrier, and nvdisasm for sm_87 refuses it).
+  /// barrier, and nvdisasm for sm_87 rejects it).
   static bool isBarrier(const RegAccess& t) { return fileOf(t.unit) == isa::File::B; }
 
   /// Whether all late reads of earlier instructions of class `reader` are complete after this instruction.

@@ -259,7 +259,7 @@ class LoadSharing {
         b.copy(ori::component(to, k), ori::component(from, k));
     }
     for (const auto& [load, provider] : shared) {
-      context_.remarks.did(load, "load replaced with a value in a register");
+      context_.remarks.applied(load, "load replaced with a value in a register");
       function_.erase(load);
     }
     return !shared.empty();

@@ -269,19 +269,19 @@ bool packHalves(FunctionLowering& f, const Form& form, IsaOperand d, IsaOperand 
 void floatToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type to = form.type(0), from = form.type(1);
-  auto refuse = [&] { f.unsupported(std::string(f.opcodeText())); };
+  auto unsupported = [&] { f.unsupported(std::string(f.opcodeText())); };
   const ModValue ftz{IsaMod::Ftz, form.ftz() ? 1 : 0};
   if (to == Type::F16x2 || to == Type::BF16x2) {
-    if (from != Type::F32 || ops.size() != 3) return refuse();
+    if (from != Type::F32 || ops.size() != 3) return unsupported();
     IsaOperand high = sourceReg(f, ops[1], from), low = source(f, ops[2], from).word(0);
-    if (!packHalves(f, form, floatDest(f, ops[0], to), high, low)) refuse();
+    if (!packHalves(f, form, floatDest(f, ops[0], to), high, low)) unsupported();
     return;
   }
   const bool known = (from == Type::F16 || from == Type::BF16 || from == Type::F32 || from == Type::F64) &&
                      (to == Type::F16 || to == Type::BF16 || to == Type::F32 || to == Type::F64);
   const bool halfResult = to == Type::F16 || to == Type::BF16;
   const bool clampsHalf = to == Type::F16 && form.sat() && from != Type::BF16 && !roundsToIntegral(form);
-  if (!known || (halfResult && form.sat() && !clampsHalf)) return refuse();
+  if (!known || (halfResult && form.sat() && !clampsHalf)) return unsupported();
   IsaOperand a = sourceReg(f, ops[1], from), d = floatDest(f, ops[0], to);
   const bool wide = to == Type::F64 || from == Type::F64;
   if (clampsHalf) {
@@ -321,7 +321,7 @@ void floatToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
   if (halfResult && from == Type::F32) {
     if (packHalves(f, form, d, IsaOperand::rz(), a)) return;
-    if (form.has(Mod::Relu) || form.has(Mod::Satfinite)) return refuse();
+    if (form.has(Mod::Relu) || form.has(Mod::Satfinite)) return unsupported();
   }
   if (to == Type::F32 && (from == Type::F16 || from == Type::BF16)) {
     IsaOperand result = form.sat() ? f.newR() : d;

@@ -12,8 +12,8 @@ void lowerHalfArith(FunctionLowering& f, const Instruction& i, const Form& form)
   auto ops = f.operands(i);
   const Type type = form.type();
   const bool brain = type == Type::BF16 || type == Type::BF16x2, pair = type == Type::F16x2 || type == Type::BF16x2;
-  auto refuse = [&] { f.unsupported(std::string(f.opcodeText())); };
-  if ((!brain && type != Type::F16 && type != Type::F16x2) || form.typeCount() > 1) return refuse();
+  auto unsupported = [&] { f.unsupported(std::string(f.opcodeText())); };
+  if ((!brain && type != Type::F16 && type != Type::F16x2) || form.typeCount() > 1) return unsupported();
   auto lanes = [&](IsaOperand o) {
     if (!pair) o.half = IsaOperand::Half::H0H0;
     return o;
@@ -72,7 +72,7 @@ void lowerHalfArith(FunctionLowering& f, const Instruction& i, const Form& form)
             IsaOperand::rz(), f.imm(absolute ? 0xc0 : 0x3c), IsaOperand::pt().notted()});
     return;
   }
-  default: refuse(); return;
+  default: unsupported(); return;
   }
 }
 

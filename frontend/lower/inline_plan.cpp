@@ -305,7 +305,7 @@ void InlinePlan::shareLarge() {
   if (std::ranges::none_of(calleesFirst_, [&](FunctionId id) { return canShare(id); })) return;
   struct Uses {
     std::vector<std::pair<FunctionId, std::uint64_t>> calls{}; ///< in the code of each kernel or function
-    bool isRefused = false;
+    bool isRejected = false;
     void add(FunctionId root, std::uint64_t count) {
       const auto found = std::ranges::find(calls, root, [](const auto& use) { return use.first; });
       if (found == calls.end())
@@ -327,7 +327,7 @@ void InlinePlan::shareLarge() {
     const Body& body = bodies_[index(id)];
     Uses& own = uses[index(id)];
     const std::uint64_t copies = std::max<std::size_t>(own.calls.size(), 1) - 1;
-    const bool isShared = canShare(id) && !own.isRefused && added + copies * size_[index(id)] <= budget_ &&
+    const bool isShared = canShare(id) && !own.isRejected && added + copies * size_[index(id)] <= budget_ &&
                           std::ranges::all_of(own.calls, [&](const auto& use) {
                             return isAlone[index(use.first)] && use.second <= limits_.sharedCalls;
                           });
@@ -344,7 +344,7 @@ void InlinePlan::shareLarge() {
         body.calls.empty() ? std::vector<bool>() : instructionsInLoops(module_.function(id), forms_);
     for (std::size_t call = 0; call < body.direct.size(); ++call) {
       Uses& callee = uses[index(body.direct[call])];
-      callee.isRefused |= own.isRefused || inLoop[body.calls[call]] || calls_.isRecursive(id);
+      callee.isRejected |= own.isRejected || inLoop[body.calls[call]] || calls_.isRecursive(id);
       for (const auto& [root, count] : own.calls)
         callee.add(root, count);
     }

@@ -54,8 +54,8 @@ class ModuleLowering {
     }
     out_->relocatable = layout_.options.relocatable;
     out_->hasIndependentSamplers = in_.target.texmodeIndependent;
-    refuseUnified();
-    if (out_->relocatable) refuseOtherConventions();
+    rejectUnified();
+    if (out_->relocatable) rejectOtherConventions();
     declareVariables();
     declareFunctions();
     initialiseVariables();
@@ -70,27 +70,27 @@ class ModuleLowering {
   bool hasCode(std::uint32_t id) const { return plan_.hasCode(FunctionId(id)); }
 
   /// Unified functions and variables require tables that linkers build. The cubins of orias do not have them.
-  void refuseUnified() {
-    auto refuse = [&](SourceLoc loc, NameId name) {
+  void rejectUnified() {
+    auto reject = [&](SourceLoc loc, NameId name) {
       diagnostics_.error(loc, fmt::format("not supported yet: '{}' has the attribute .unified", in_.text(name)));
     };
     for (const Variable& v : in_.variables)
-      if (v.attributes.unified) refuse(v.loc, v.name);
+      if (v.attributes.unified) reject(v.loc, v.name);
     for (const Function& f : in_.functions)
-      if (f.attributes.unified) refuse(f.loc, f.name);
+      if (f.attributes.unified) reject(f.loc, f.name);
   }
 
   /// The directives change the set of callee-saved registers. Within one program they can be ignored; other objects
   /// rely on it.
-  void refuseOtherConventions() {
-    auto refuse = [&](const auto& f) {
+  void rejectOtherConventions() {
+    auto reject = [&](const auto& f) {
       if (f.abiPreserve >= 0 || f.abiPreserveControl >= 0)
         diagnostics_.error(
             f.loc, fmt::format("not supported yet: .abi_preserve and .abi_preserve_control in relocatable code ('{}')",
                                in_.text(f.name)));
     };
-    std::ranges::for_each(in_.functions, refuse);
-    std::ranges::for_each(in_.prototypes, refuse);
+    std::ranges::for_each(in_.functions, reject);
+    std::ranges::for_each(in_.prototypes, reject);
   }
 
   void declareVariables() {

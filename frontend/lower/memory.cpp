@@ -234,8 +234,8 @@ void emitStore(FunctionLowering& f, const Form& form, StateSpace space, IsaOpera
   }
 }
 
-/// Reports accesses that are not supported yet.
-bool refuse(FunctionLowering& f, const Form& form) {
+/// Reports an access that is not supported yet; false if it is supported.
+bool isUnsupported(FunctionLowering& f, const Form& form) {
   if (form.get(Slot::EvictL2) != Mod::None || form.has(Mod::Unified)) {
     f.unsupported(std::string(f.opcodeText()));
     return true;
@@ -414,13 +414,13 @@ void storeTo(FunctionLowering& f, const Instruction& i, const Form& written) {
 } // namespace
 
 void lowerLoad(FunctionLowering& f, const Instruction& i, const Form& form) {
-  if (refuse(f, form)) return;
+  if (isUnsupported(f, form)) return;
   loadFrom(f, i, form);
   if (form.semantics() == Mod::Acquire) emitAcquireFence(f, form.scope());
 }
 
 void lowerStore(FunctionLowering& f, const Instruction& i, const Form& form) {
-  if (refuse(f, form)) return;
+  if (isUnsupported(f, form)) return;
   if (form.semantics() == Mod::Release) emitReleaseFence(f, form.scope());
   storeTo(f, i, form);
 }

@@ -147,9 +147,9 @@ bool CsePressure::takeAcross(const Instr& earlier, const Instr& later) {
     const auto [id, file] = counted[i];
     const unsigned wanted = byBlock_[id][file] + static_cast<unsigned>(end - i);
     if (wanted <= limit_[file]) continue;
-    context_.remarks.refused(&later,
-                             fmt::format("not shared: {} registers would be live, limit is {}", wanted, limit_[file]),
-                             static_cast<std::int64_t>(wanted));
+    context_.remarks.missed(&later,
+                            fmt::format("not shared: {} registers would be live, limit is {}", wanted, limit_[file]),
+                            static_cast<std::int64_t>(wanted));
     return false;
   }
   for (const auto& [id, comp] : crossed_) {

@@ -116,8 +116,8 @@ class Counters {
     return result;
   }
 
-  bool refuse(const Instr& phi, const char* why) {
-    context_.remarks.refused(&phi, fmt::format("induction variables that differ by a constant not merged: {}", why));
+  bool reportMissed(const Instr& phi, const char* why) {
+    context_.remarks.missed(&phi, fmt::format("induction variables that differ by a constant not merged: {}", why));
     return false;
   }
 
@@ -125,12 +125,12 @@ class Counters {
     const std::optional<std::uint32_t> number = distance(kept, other);
     if (!number || *number == 0) return false;
     Instr& phi = *other.phi;
-    if (!isSteppedForItself(phi)) return refuse(phi, "its next value has other uses");
+    if (!isSteppedForItself(phi)) return reportMissed(phi, "its next value has other uses");
     const Operand self = phi.op_(0).value();
     bool haveRoom = true;
     function_.forEachUse(self.reg, [&](ori::Operand& use) { haveRoom &= isStepOf(*use.owner, phi) || hasRoom(use); });
-    if (!haveRoom) return refuse(phi, "a use cannot hold the constant");
-    context_.remarks.did(&phi, "merged induction variables that differ by a constant");
+    if (!haveRoom) return reportMissed(phi, "a use cannot hold the constant");
+    context_.remarks.applied(&phi, "merged induction variables that differ by a constant");
     ori::Builder b = builderAfterPhis(function_, *phi.block);
     b.setSource(phi.source);
     function_.erase(&phi);

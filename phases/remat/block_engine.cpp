@@ -98,7 +98,7 @@ bool BlockEngine::run(const RematTarget& target) {
   }
   if (values_ == 0) return false;
   if (!isWorthIt()) {
-    context_.remarks.refused(
+    context_.remarks.missed(
         nullptr, fmt::format("{} values not rematerialized: pressure {} instead of {} does not pay (target {}, {})",
                              values_, maxLive(), liveAtFirst_, target_.registers, nameOf(target_.reason)));
     dump("Reverted: no gain");
@@ -106,7 +106,7 @@ bool BlockEngine::run(const RematTarget& target) {
     return false;
   }
   context_.remarks.countRematerialised(values_);
-  context_.remarks.did(
+  context_.remarks.applied(
       nullptr,
       fmt::format("rematerialized {} values with {} instructions: maximum pressure {} instead of {} (target {}, {})",
                   values_, clones_, maxLive(), liveAtFirst_, target_.registers, nameOf(target_.reason)),
@@ -399,10 +399,10 @@ bool BlockEngine::execute(const PullIn& chosen, const PressurePoint& point, cons
       std::includes(chosen.missing.begin(), chosen.missing.end(), plan->missing.begin(), plan->missing.end());
   if (!isAsChosen) return false;
   const Instr* def = remat_.definitions(plan->value).front();
-  context_.remarks.did(def,
-                       fmt::format("{} rematerialized at {} uses: {} registers fewer live through .L{}",
-                                   isa::desc(def->op).mnemonic, plan->places.size(), chosen.width, point.block),
-                       plan->cost);
+  context_.remarks.applied(def,
+                           fmt::format("{} rematerialized at {} uses: {} registers fewer live through .L{}",
+                                       isa::desc(def->op).mnemonic, plan->places.size(), chosen.width, point.block),
+                           plan->cost);
   for (const PullInPlace& place : plan->places) {
     std::vector<std::pair<VRegId, VRegId>> renamed;
     for (const VRegId link : place.chain) {

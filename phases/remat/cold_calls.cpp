@@ -86,7 +86,7 @@ unsigned reloadAfterColdCalls(ori::Function& function, PhaseContext& context) {
   for (ori::Block* block : function.layout())
     if (block->isCold) count += ColdBlock(function, remat, liveness, *block).run();
   if (count != 0)
-    context.remarks.did(nullptr, fmt::format("reloaded {} constants after calls in cold blocks", count), count);
+    context.remarks.applied(nullptr, fmt::format("reloaded {} constants after calls in cold blocks", count), count);
   return count;
 }
 

@@ -111,15 +111,15 @@ class Demoter {
         if (hasSign ? range.fitsSigned() : range.fitsUnsigned()) d.values.push_back({*value, range, hasSign});
       }
     if (!weigh(d)) {
-      context_.remarks.refused(where, "induction variable not demoted to 32 bits: a phi uses the pair");
+      context_.remarks.missed(where, "induction variable not demoted to 32 bits: a phi uses the pair");
       return std::nullopt;
     }
     const bool isGood = level_ == kNothingAdded ? d.added == 0 : level_ >= kAlways || d.gain >= 0;
     if (!isGood) {
-      context_.remarks.refused(where, "induction variable not demoted to 32 bits: its uses need 64 bits", d.added);
+      context_.remarks.missed(where, "induction variable not demoted to 32 bits: its uses need 64 bits", d.added);
       return std::nullopt;
     }
-    context_.remarks.did(
+    context_.remarks.applied(
         where, fmt::format("demoted an induction variable from 64 to 32 bits{}", hasSign ? ", signed" : ""), d.gain);
     note(1, fmt::format("demoteIV {}: {} to {}, {} values", print(counter), counter.range->least, counter.range->most,
                         d.values.size()));

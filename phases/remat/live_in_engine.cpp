@@ -134,7 +134,7 @@ bool LiveInEngine::reach(const RematTarget& target) {
   if (mode_ == Mode::Early && target.reason == RematTarget::Reason::Occupancy) return false;
   splitPairs();
   if (target.reason != RematTarget::Reason::Share && isOutOfReach()) {
-    context_.remarks.refused(nullptr, kOutOfReach);
+    context_.remarks.missed(nullptr, kOutOfReach);
     takeBack(0);
     return false;
   }
@@ -145,7 +145,7 @@ bool LiveInEngine::reach(const RematTarget& target) {
   const bool isWorthIt = !pulled_.empty() && isReached;
   if (!isWorthIt || (target.reason == RematTarget::Reason::Occupancy && !pays())) {
     if (!pulled_.empty())
-      context_.remarks.refused(nullptr, isReached ? "a higher occupancy would cost more than it gains" : kOutOfReach);
+      context_.remarks.missed(nullptr, isReached ? "a higher occupancy would cost more than it gains" : kOutOfReach);
     takeBack(0);
     return false;
   }
@@ -490,7 +490,7 @@ void LiveInEngine::commit() {
   const unsigned live = pressure_.pressure().maximum()[kR];
   const auto more =
       static_cast<std::int64_t>(size().instructions) - static_cast<std::int64_t>(sizeAtFirst_.instructions);
-  context_.remarks.did(
+  context_.remarks.applied(
       nullptr,
       fmt::format("rematerialized {} values with {} additional instructions: {} registers live instead of {}",
                   pulled_.size(), more, live, liveAtFirst_),

@@ -138,8 +138,8 @@ class ConstantNamer {
       }
       commit(function_, *reader, draft);
     }
-    context_.remarks.did(load.instr,
-                         fmt::format("{} uses name c[{:#x}][{:#x}]", drafts.size(), load.bank, load.offset));
+    context_.remarks.applied(load.instr,
+                             fmt::format("{} uses name c[{:#x}][{:#x}]", drafts.size(), load.bank, load.offset));
     if (products.empty())
       function_.erase(load.instr);
     else
@@ -214,7 +214,7 @@ class ConstantNamer {
       commit(function_, *reader, draft);
     Block* block = function_.block(to);
     Instr* where = firstReader(*block, after);
-    context_.remarks.did(load.instr, fmt::format("sank {} past an exit", isa::desc(load.instr->op).mnemonic));
+    context_.remarks.applied(load.instr, fmt::format("sank {} past an exit", isa::desc(load.instr->op).mnemonic));
     ++changed_;
     if (!isForWarp) {
       ori::Builder b = where ? ori::Builder::before(function_, where) : ori::Builder(function_, block);

@@ -74,9 +74,9 @@ class ConstantMover {
       if (room >= 2)
         room -= 2;
       else if (!fitsBetween(*word)) {
-        context_.remarks.refused(word->readers.front(),
-                                 fmt::format("c[{:#x}][{:#x}] not moved to a uniform register: all are in use",
-                                             word->bank, word->firstByte()));
+        context_.remarks.missed(word->readers.front(),
+                                fmt::format("c[{:#x}][{:#x}] not moved to a uniform register: all are in use",
+                                            word->bank, word->firstByte()));
         continue;
       }
       load(*word);
@@ -117,7 +117,7 @@ class ConstantMover {
       const unsigned width = isa::operandWidth(instr.op, instr.mods, slot);
       InstrDraft draft(instr);
       if (!placeUniform(draft, slot, uniform(o, Operand::virt(File::UR, 0, width)))) {
-        context_.remarks.refused(
+        context_.remarks.missed(
             &instr, fmt::format("{} keeps its constant operand: no form takes a uniform register there", row.mnemonic));
         continue;
       }
@@ -272,7 +272,7 @@ class ConstantMover {
     b.setSource(word.readers.front()->source);
     Instr* uldc = b.emit(Op::ULDC, {word.loaded, Operand::constant(word.bank, word.firstByte(), word.width())},
                          {{isa::Mod::Size, word.width() == 2 ? isa::MemSize::B64 : isa::MemSize::B32}});
-    context_.remarks.did(
+    context_.remarks.applied(
         uldc, fmt::format("ULDC of c[{:#x}][{:#x}] for {} uses", word.bank, word.firstByte(), word.readers.size()));
   }
 

@@ -129,7 +129,7 @@ class Converter {
     }
     InstrDraft draft(instr);
     bool changed = false;
-    std::vector<Operand> refused;
+    std::vector<Operand> rejected;
     for (unsigned i = 0; i < instr.operandCount; ++i) {
       const ori::Operand& o = instr.op_(i);
       if (o.isDef || !plan_.isMoving(o.value())) continue;
@@ -139,10 +139,10 @@ class Converter {
       } else if (placeInstead(draft, o.value(), inUniform(o.value()))) {
         changed = true;
       } else {
-        refused.push_back(o.value());
+        rejected.push_back(o.value());
       }
     }
-    for (const Operand& o : refused)
+    for (const Operand& o : rejected)
       for (unsigned slot = 0; slot < draft.operands.size(); ++slot) {
         Operand& there = draft.operands[slot];
         // When sources have been swapped, the modifiers change, too: a select inverts its predicate.

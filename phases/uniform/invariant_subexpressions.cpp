@@ -109,8 +109,8 @@ unsigned hoistInvariantSubexpressions(ori::Function& function, const PhaseContex
     outside.setSource(instr->source);
     inside.setSource(instr->source);
     inside.setGuard(instr->guard().value());
-    context.remarks.did(instr, fmt::format("computed in part before the loop: {} takes one uniform register",
-                                           isa::desc(instr->op).mnemonic));
+    context.remarks.applied(instr, fmt::format("computed in part before the loop: {} takes one uniform register",
+                                               isa::desc(instr->op).mnemonic));
     if (instr->op == Op::LOP3) {
       const Operand bits = outside.newR();
       outside.emit(Op::LOP3, {Operand::pt(), bits, instr->op_(2).value(), instr->op_(3).value(), instr->op_(4).value(),

@@ -116,8 +116,8 @@ class Planner {
         }
         if (const char* reason = obstacle(instr, *form)) {
           if (context_.remarks.wanted())
-            context_.remarks.refused(&instr,
-                                     fmt::format("{} not moved to uniform registers: {}", nameOf(instr), reason));
+            context_.remarks.missed(&instr,
+                                    fmt::format("{} not moved to uniform registers: {}", nameOf(instr), reason));
           continue;
         }
         plan_.forms[instr.id] = std::move(form);
@@ -138,8 +138,8 @@ class Planner {
   /// No remark for divergent instructions: no uniform form is expected.
   void tellFormless(const Instr& instr) {
     if (!context_.remarks.wanted() || isa::desc(instr.op).isPseudo() || hasDivergentResult(instr)) return;
-    context_.remarks.refused(&instr,
-                             fmt::format("{} not moved to uniform registers: (2) no uniform form", nameOf(instr)));
+    context_.remarks.missed(&instr,
+                            fmt::format("{} not moved to uniform registers: (2) no uniform form", nameOf(instr)));
   }
 
   static std::string nameOf(const Instr& instr) { return std::string(isa::desc(instr.op).mnemonic); }
@@ -475,10 +475,10 @@ class Planner {
 
   void dropUnit(Unit& unit, std::int64_t gain, std::int64_t cost) {
     if (context_.remarks.wanted())
-      context_.remarks.refused(unit.writers.front(),
-                               fmt::format("{} not moved to uniform registers: (3) gain {}, cross-file copies cost {}",
-                                           text(unit.values.front()), gain, cost),
-                               cost);
+      context_.remarks.missed(unit.writers.front(),
+                              fmt::format("{} not moved to uniform registers: (3) gain {}, cross-file copies cost {}",
+                                          text(unit.values.front()), gain, cost),
+                              cost);
     setIn(unit, false);
   }
 
@@ -566,7 +566,7 @@ class Planner {
     const auto attempts = static_cast<std::uint32_t>(context_.knobs.get(Knob::UniformRegMaxAttempts));
     std::vector<bool> isTaken(units_.size(), false);
     for (std::uint32_t attempt = 0; attempt < attempts; ++attempt) {
-      bool isAnyLeft = false, isAnyRefused = false;
+      bool isAnyLeft = false, isAnyRejected = false;
       std::array<std::set<std::tuple<std::int64_t, ori::InstrId, std::uint32_t>>, kPools> pools;
       for (std::uint32_t id = 0; id < units_.size(); ++id) {
         const Unit& unit = units_[id];
@@ -593,12 +593,12 @@ class Planner {
           isTaken[id] = true;
           continue;
         }
-        isAnyRefused = true;
-        context_.remarks.refused(unit.writers.front(), fmt::format("{} not moved to uniform registers: all are in use",
-                                                                   text(unit.values.front())));
+        isAnyRejected = true;
+        context_.remarks.missed(unit.writers.front(), fmt::format("{} not moved to uniform registers: all are in use",
+                                                                  text(unit.values.front())));
         setIn(unit, false);
       }
-      if (isAnyRefused) drop();
+      if (isAnyRejected) drop();
     }
     for (std::uint32_t id = 0; id < units_.size(); ++id)
       if (!isTaken[id]) setIn(units_[id], false);
@@ -634,7 +634,7 @@ class Planner {
     function_.forEachDef(v, [&](ori::Operand& def) {
       if (plan_.forms[def.owner->id]) writer = def.owner;
     });
-    if (writer) context_.remarks.refused(writer, fmt::format("{} not moved to uniform registers: {}", text(v), reason));
+    if (writer) context_.remarks.missed(writer, fmt::format("{} not moved to uniform registers: {}", text(v), reason));
   }
 
   std::string text(VRegId v) const {
@@ -648,11 +648,11 @@ class Planner {
     if (!context_.remarks.wanted()) return;
     const Cost cost = costOf(unit);
     for (const Instr* writer : unit.writers)
-      context_.remarks.did(
+      context_.remarks.applied(
           writer, fmt::format("{} becomes {}", nameOf(*writer), isa::desc(plan_.forms[writer->id]->op).mnemonic),
           cost.total());
     if (overridesCategories_)
-      context_.remarks.did(unit.writers.front(), "operand categories ignored: kernel name override");
+      context_.remarks.applied(unit.writers.front(), "operand categories ignored: kernel name override");
   }
 
   const ori::Function& function_;

@@ -75,17 +75,17 @@ def instructions() -> str:
 
 
 def remarks() -> str:
-    """The texts of `--remarks`, by phase: what the calls of did() and refused() in its files pass."""
+    """The texts of `--remarks`, by phase: what the calls of applied() and missed() in its files pass."""
     page = "# Remarks\n\n" + FROM_SOURCE.format("phases") + (
         "`--remarks=FILE` writes the decisions of the phases. `…` stands for names and numbers. Texts that several phases share are not listed.\n")
     for file in sorted((ROOT / "phases").glob("[pm][0-9]*.cpp")):
         code = re.sub(r"(?m)//.*$", "", file.read_text())
         rows: list[list[str]] = []
-        for call in re.finditer(r"\b(did|refused|refuse|reject)\(([^;]*)\);", code):
+        for call in re.finditer(r"\b(applied|missed|reportMissed|reject)\(([^;]*)\);", code):
             text = re.sub(r'"\s*"', "", call[2])
             for literal in LITERAL.findall(text):
                 shown = re.sub(r"\{[^}]*\}", "…", literal).replace('\\"', '"')
-                row = ["passed" if call[1] == "did" else "missed", shown]
+                row = ["passed" if call[1] == "applied" else "missed", shown]
                 if " " in shown.strip() and row not in rows:
                     rows.append(row)
         number = re.match(r"[pm]0*(\d+[a-z]?)_(.*)", file.stem)

@@ -25,26 +25,26 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kStandardOutput = "-";
 
 /// Throws UsageError for options that require files or a terminal.
-void refuseFiles(const CommandLine& line) {
-  auto refuse = [](std::string_view option) {
+void rejectFileOptions(const CommandLine& line) {
+  auto reject = [](std::string_view option) {
     throw orias::driver::UsageError(fmt::format("option '{}' is for the program only", option));
   };
   using enum CommandLine::Action;
   // A command line without inputs is parsed as a request for help.
-  if (line.action != Assemble && line.action != Help) refuse("--version, --list-version, --list-phases, --list-knobs");
+  if (line.action != Assemble && line.action != Help) reject("--version, --list-version, --list-phases, --list-knobs");
   if (!line.inputs.empty())
     throw orias::driver::UsageError(
         fmt::format("'{}' is not an option; the inputs are given as text", line.inputs.front().name));
-  if (line.outputFile != CommandLine().outputFile) refuse("--output-file");
-  if (line.listingFile && *line.listingFile != kStandardOutput) refuse("--listing=FILE");
-  if (!line.sassFile.empty()) refuse("--sso");
-  if (!line.remarksFile.empty() && line.remarksFile != kStandardOutput) refuse("--remarks=FILE");
-  if (!line.kernelInfoFile.empty() && line.kernelInfoFile != kStandardOutput) refuse("--kernel-info=FILE");
-  if (!line.reportFile.empty() || !line.reportLaunch.empty()) refuse("--report");
-  if (!line.reproduceDirectory.empty()) refuse("--reproduce");
-  if (!line.checkEachLaunch.empty()) refuse("--check-each");
-  if (!line.checkUniformLaunch.empty()) refuse("--check-uniform");
-  if (!line.reportFile.empty()) refuse("--report");
+  if (line.outputFile != CommandLine().outputFile) reject("--output-file");
+  if (line.listingFile && *line.listingFile != kStandardOutput) reject("--listing=FILE");
+  if (!line.sassFile.empty()) reject("--sso");
+  if (!line.remarksFile.empty() && line.remarksFile != kStandardOutput) reject("--remarks=FILE");
+  if (!line.kernelInfoFile.empty() && line.kernelInfoFile != kStandardOutput) reject("--kernel-info=FILE");
+  if (!line.reportFile.empty() || !line.reportLaunch.empty()) reject("--report");
+  if (!line.reproduceDirectory.empty()) reject("--reproduce");
+  if (!line.checkEachLaunch.empty()) reject("--check-each");
+  if (!line.checkUniformLaunch.empty()) reject("--check-uniform");
+  if (!line.reportFile.empty()) reject("--report");
 }
 
 Json frameJson(const orias::FunctionReport& function) {
@@ -98,7 +98,7 @@ void addMessage(orias::Result& result, orias::Message::Kind kind, const std::str
 
 orias_status assemble(std::span<const orias::Input> inputs, std::span<const std::string> words, orias_result& out) {
   const CommandLine line = orias::driver::parseCommandLine(words);
-  refuseFiles(line);
+  rejectFileOptions(line);
   orias::Result result = orias::assemble(inputs, line.options);
   if (!line.options.disableWarnings)
     for (const std::string& warning : line.warnings)
@@ -106,8 +106,8 @@ orias_status assemble(std::span<const orias::Input> inputs, std::span<const std:
                  warning);
   const std::string usage = orias::driver::usageWarnings(result, line.options);
   result.diagnostics += usage;
-  const bool refused = line.options.warningsAreErrors && (result.errorCount != 0 || !usage.empty());
-  if (refused && result.status == orias::Status::Ok) {
+  const bool isRejected = line.options.warningsAreErrors && (result.errorCount != 0 || !usage.empty());
+  if (isRejected && result.status == orias::Status::Ok) {
     result.status = orias::Status::InputErrors;
     result.cubin.clear();
   }

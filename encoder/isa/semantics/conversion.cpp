@@ -280,7 +280,7 @@ std::uint32_t roundedByChance(const Inst& inst, const Lane& lane, Format to, uns
   Bits v = ieee::convert(to, Format::F32, number, Rounding::Down, overflowOf(lane));
   if (v != ieee::convert(to, Format::F32, number, Rounding::Up, overflowOf(lane))) {
     const auto direction = ieee::stochasticRounding(to, number, random);
-    if (!direction) refuse(inst, "a number that random bits round");
+    if (!direction) throwUnsupported(inst, "a number that random bits round");
     v = ieee::convert(to, Format::F32, number, *direction, overflowOf(lane));
   }
   return static_cast<std::uint32_t>(lane.mod(Mod::Relu) != 0 ? relu(to, v) : v);

@@ -70,7 +70,7 @@ float ofPair(const Lane& lane, unsigned slot, unsigned word, Mod words, bool flu
   constexpr unsigned kLowHigh = 1, kOneWord = 2;
   const Operand& o = lane.operand(slot);
   const unsigned order = o.isImm() ? kOneWord : lane.mod(words);
-  if (order > kOneWord) refuse(lane.inst(), "NP");
+  if (order > kOneWord) throwUnsupported(lane.inst(), "NP");
   const unsigned index = order == kOneWord ? 0 : order == kLowHigh ? 1 - word : word;
   Bits bits = lane.value(slot).w[index];
   if (o.abs()) bits &= 0x7fffffff;
@@ -182,7 +182,7 @@ std::uint32_t mufuOfHalf(const Inst& inst, const Lane& lane, unsigned shift) {
   if (lane.operand(1).neg()) number ^= 0x8000;
   const float a = ieee::floatOf(ieee::convert(Format::F32, format, number));
   const auto function = lane.modAs<Mufu>(Mod::Func);
-  if (function != Mufu::EX2 && function != Mufu::TANH) refuse(inst, "this function of a half");
+  if (function != Mufu::EX2 && function != Mufu::TANH) throwUnsupported(inst, "this function of a half");
   const float exact = function == Mufu::EX2 ? ieee::approx::ex2(a) : ieee::approx::tanh(a);
   return static_cast<std::uint32_t>(ieee::convert(format, Format::F32, ieee::bitsOf(exact)));
 }

@@ -30,12 +30,12 @@ class Packed {
     case Operand::Half::H1H1: from = 1; break;
     case Operand::Half::None:
     case Operand::Half::H1H0: break;
-    case Operand::Half::F32: refuse(lane_.inst(), "a half-precision part of an f32 operand");
+    case Operand::Half::F32: throwUnsupported(lane_.inst(), "a half-precision part of an f32 operand");
     }
     Bits v = lane_.raw(slot) >> (16 * from) & 0xffff;
     // .OOB: the effect of an out-of-bounds value of a tensor is not known well enough.
     constexpr Bits kOutside = 0xffff;
-    if (knowsOutside_ && v == kOutside) refuse(lane_.inst(), "an out-of-bounds value of a tensor");
+    if (knowsOutside_ && v == kOutside) throwUnsupported(lane_.inst(), "an out-of-bounds value of a tensor");
     if (o.abs()) v &= 0x7fff;
     if (o.neg()) v ^= 0x8000;
     return flushes_ ? ieee::flush(format_, v) : v;
@@ -85,7 +85,7 @@ void hadd2F32(const Inst& inst, LaneValues& values) {
   // One half becomes f32; the other source is always -RZ.
   Lane lane(inst, values);
   const unsigned half = lane.isUnused(1) ? 2 : 1;
-  if (!lane.isUnused(3 - half)) refuse(inst, "a sum in f32");
+  if (!lane.isUnused(3 - half)) throwUnsupported(inst, "a sum in f32");
   const Packed packed(lane);
   const Bits wide = ieee::convert(Format::F32, Format::F16, packed.source(half, 0));
   lane.setF32(0, ieee::floatOf(wide), false, lane.mod(Mod::Sat) != 0);
@@ -102,26 +102,26 @@ void hmul2(const Inst& inst, LaneValues& values) {
 
 void hfma2(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
-  if (lane.mod(Mod::F32) != 0) refuse(inst, "accumulation in f32");
+  if (lane.mod(Mod::F32) != 0) throwUnsupported(inst, "accumulation in f32");
   multiplyAdd(lane);
 }
 
 void hfma2Relu(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
-  if (lane.mod(Mod::F32) != 0) refuse(inst, "accumulation in f32");
-  if (!lane.isUnused(4)) refuse(inst, "a predicated clamp");
+  if (lane.mod(Mod::F32) != 0) throwUnsupported(inst, "accumulation in f32");
+  if (!lane.isUnused(4)) throwUnsupported(inst, "a predicated clamp");
   multiplyAdd(lane);
 }
 
 void hfma2Turned(const Inst& inst, LaneValues&) {
-  refuse(inst, "a sign for one half only");
+  throwUnsupported(inst, "a sign for one half only");
 }
 
 /// The minimum or maximum of three packed numbers.
 void vhmnmx(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
-  if (lane.mod(Mod::XorSign) != 0) refuse(inst, "the signs of three numbers");
-  if (lane.mod(Mod::Sub) != 0) refuse(inst, "one half of the third number");
+  if (lane.mod(Mod::XorSign) != 0) throwUnsupported(inst, "the signs of three numbers");
+  if (lane.mod(Mod::Sub) != 0) throwUnsupported(inst, "one half of the third number");
   Packed packed(lane);
   const bool nanWins = lane.mod(Mod::Nan) != 0, wantsLess = lane.pred(4);
   packed.set(0, [&](unsigned i) {

@@ -110,9 +110,9 @@ std::uint64_t distance(std::int64_t a, std::int64_t b) {
   return static_cast<std::uint64_t>(a > b ? a - b : b - a);
 }
 
-/// Refuses instructions with a predicate result, whose meaning is unknown.
-void refuseFlag(const Lane& lane, unsigned slot) {
-  if (!lane.isUnused(slot)) refuse(lane.inst(), "a predicate result");
+/// Rejects instructions with a predicate result, whose meaning is unknown.
+void rejectPredicateResult(const Lane& lane, unsigned slot) {
+  if (!lane.isUnused(slot)) throwUnsupported(lane.inst(), "a predicate result");
 }
 
 } // namespace
@@ -300,7 +300,7 @@ void viaddmnmx(const Inst& inst, LaneValues& values) {
   const std::uint32_t a = lane.u32(1), b = lane.u32(2);
   const bool isPacked = type == VType::U16x2 || type == VType::S16x2;
   // The meaning of a negated pair of halves is unknown.
-  if (isPacked && lane.operand(2).neg()) refuse(inst, "a negated pair of halves");
+  if (isPacked && lane.operand(2).neg()) throwUnsupported(inst, "a negated pair of halves");
   const std::uint32_t sum = isPacked ? ((a + b) & 0xffff) | ((a & 0xffff0000) + (b & 0xffff0000)) : a + b;
   lane.set(0, reluIf(lane, type, extremum(type, sum, lane.u32(3), lane.pred(4))));
 }
@@ -324,7 +324,7 @@ void popc(const Inst& inst, LaneValues& values) {
 
 void flo(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
-  refuseFlag(lane, 1);
+  rejectPredicateResult(lane, 1);
   std::uint32_t v = lane.u32(2);
   if (lane.modAs<IntType>(Mod::Type) == IntType::S32 && v >> 31 != 0) v = ~v;
   // PTX bfind, which compiles to this instruction: all ones if there is no such bit, also for the shift amount.
@@ -383,7 +383,7 @@ void idp2a(const Inst& inst, LaneValues& values) {
 
 void vabsdiff(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
-  refuseFlag(lane, 1);
+  rejectPredicateResult(lane, 1);
   const bool isSigned = lane.modAs<IntType>(Mod::Type) == IntType::S32;
   const auto difference = distance(element(lane.raw(2), 0, 32, isSigned), element(lane.raw(3), 0, 32, isSigned));
   lane.set(0, static_cast<std::uint32_t>(difference) + lane.raw(4));
@@ -392,7 +392,7 @@ void vabsdiff(const Inst& inst, LaneValues& values) {
 void vabsdiff4(const Inst& inst, LaneValues& values) {
   // Four differences, or with .ACC their sum and Rc.
   Lane lane(inst, values);
-  refuseFlag(lane, 1);
+  rejectPredicateResult(lane, 1);
   const bool isSigned = lane.mod(Mod::Type) != 0, accumulates = lane.mod(Mod::Sub) != 0;
   std::uint32_t result = accumulates ? lane.raw(4) : 0;
   for (unsigned i = 0; i < 4; ++i) {

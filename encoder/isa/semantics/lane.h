@@ -16,7 +16,7 @@ using ieee::Format;
 using ieee::Rounding;
 
 /// Throws: this use of an instruction is not modeled, because its meaning is not known well enough.
-[[noreturn]] void refuse(const Inst& inst, const char* what);
+[[noreturn]] void throwUnsupported(const Inst& inst, const char* what);
 
 class Lane {
  public:

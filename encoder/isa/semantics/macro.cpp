@@ -65,7 +65,7 @@ void compute(const Inst& inst, LaneValues& values, Exact exact, Approximate appr
   const auto kind = lane.modAs<MacroKind>(Mod::MacroKind);
   const auto rounding = isApproximate(kind) ? Rounding::NearestEven : static_cast<Rounding>(kind);
   if (lane.modAs<MacroType>(Mod::MacroType) == MacroType::F64) {
-    if (isApproximate(kind)) refuse(inst, "an approximation of f64");
+    if (isApproximate(kind)) throwUnsupported(inst, "an approximation of f64");
     return lane.setF64(0, exact(lane.f64(1), lane.f64(2), rounding));
   }
   const bool flush = lane.mod(Mod::Ftz) != 0;
@@ -94,7 +94,7 @@ template <typename Approximate> void approximation(const Inst& inst, LaneValues&
   compute(
       inst, values,
       [&](auto a, auto, Rounding) {
-        refuse(inst, "this function, exactly rounded");
+        throwUnsupported(inst, "this function, exactly rounded");
         return a;
       },
       [&](float a, float, MacroKind) { return approximate(a); });

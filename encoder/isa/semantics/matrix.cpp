@@ -84,7 +84,7 @@ class Columns {
   unsigned operator()(unsigned k, Place place) const {
     if (!shape_.isSparse) return k;
     const auto column = sparseColumn(layout_, metadata_, selector_, place.lane, place.index);
-    if (!column) refuse(inst_, "undefined metadata");
+    if (!column) throwUnsupported(inst_, "undefined metadata");
     return *column;
   }
 
@@ -99,7 +99,7 @@ class Columns {
 /// Computes each element of D as dot(row of A, column of B, element of C), on raw bits.
 template <typename Dot>
 void multiply(const Inst& inst, WarpValues& warp, const Shape& shape, unsigned sumBits, Dot dot) {
-  if (warp.active != ~0u) refuse(inst, "lanes missing");
+  if (warp.active != ~0u) throwUnsupported(inst, "lanes missing");
   const Columns columnOf(inst, warp, shape);
   Row a{}, b{};
   for (unsigned row = 0; row < shape.rows; ++row)
@@ -175,7 +175,7 @@ void hmma1684(const Inst& inst, WarpValues& warp) {
   multiplyHalf(inst, warp, 4);
 }
 void mmaNeg(const Inst& inst, WarpValues&) {
-  refuse(inst, "a sign for a matrix");
+  throwUnsupported(inst, "a sign for a matrix");
 }
 void hmma1688(const Inst& inst, WarpValues& warp) {
   multiplyHalf(inst, warp, 8);
@@ -213,7 +213,7 @@ Format narrowFormat(const Inst& inst, Mod kind) {
   constexpr std::array<Format, 6> kFormats{Format::E4M3, Format::E5M2, Format::E5M2,
                                            Format::E3M2, Format::E2M3, Format::E2M1};
   const unsigned value = getMod(inst, kind);
-  if (value >= kFormats.size() || value == 2) refuse(inst, "a format that is not known");
+  if (value >= kFormats.size() || value == 2) throwUnsupported(inst, "a format that is not known");
   return kFormats[value];
 }
 
@@ -250,7 +250,7 @@ double scaleAt(const WarpValues& warp, bool ofA, unsigned line, unsigned group, 
 
 void multiplyScaled(const Inst& inst, WarpValues& warp, unsigned depth, unsigned bits, unsigned groups, Format scales,
                     Format formatA, Format formatB, bool isSparse = false) {
-  if (warp.active != ~0u) refuse(inst, "lanes missing");
+  if (warp.active != ~0u) throwUnsupported(inst, "lanes missing");
   const Shape shape{16, depth, bits, isSparse};
   const Columns columnOf(inst, warp, shape, isSparse ? kScaledSelector : kSelector);
   const unsigned held = shape.held();
@@ -304,14 +304,14 @@ void ommaSpScaled168128(const Inst& inst, WarpValues& warp) {
 }
 
 void hmmaSp1688(const Inst& inst, WarpValues& warp) {
-  if (halfFormat(inst) != Format::TF32) refuse(inst, "elements of 16 bits");
+  if (halfFormat(inst) != Format::TF32) throwUnsupported(inst, "elements of 16 bits");
   multiplyHalf(inst, warp, 8, true);
 }
 void hmmaSp16816(const Inst& inst, WarpValues& warp) {
   multiplyHalf(inst, warp, 16, true);
 }
 void hmmaSp16832(const Inst& inst, WarpValues& warp) {
-  if (halfFormat(inst) == Format::TF32) refuse(inst, "elements of 32 bits");
+  if (halfFormat(inst) == Format::TF32) throwUnsupported(inst, "elements of 32 bits");
   multiplyHalf(inst, warp, 32, true);
 }
 void immaSp16832(const Inst& inst, WarpValues& warp) {
@@ -387,7 +387,8 @@ struct Octet {
 /// registers of C are those of the same elements.
 void hmma884(const Inst& inst, WarpValues& warp) {
   const bool isSingle = getMod(inst, Mod::DstFmt) != 0, addsSingle = getMod(inst, Mod::SrcFmt) != 0;
-  if (warp.active != ~0u || (addsSingle && !isSingle)) refuse(inst, "inactive lanes, or f16 sums with an f32 addend");
+  if (warp.active != ~0u || (addsSingle && !isSingle))
+    throwUnsupported(inst, "inactive lanes, or f16 sums with an f32 addend");
   const bool aByColumns = getMod(inst, Mod::Sub) != 0, bByColumns = getMod(inst, Mod::Sub2) != 0;
   const unsigned step = getMod(inst, Mod::Func), values = isSingle ? 2 : 4;
   const Format format = isSingle ? Format::F32 : Format::F16;

@@ -123,7 +123,7 @@ void uvimnmx(const Inst& inst, LaneValues& values) {
 
 void imnmxPair(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
-  if (!lane.isUnused(0) || !lane.isUnused(1)) refuse(inst, "a predicate result");
+  if (!lane.isUnused(0) || !lane.isUnused(1)) throwUnsupported(inst, "a predicate result");
   const std::uint64_t a = lane.raw64(3), b = lane.raw64(4);
   lane.set64(2, isLess(lane, a, b) == lane.pred(5) ? a : b);
 }

@@ -111,7 +111,7 @@ LaneValue immediateValue(const Inst& inst, unsigned slot) {
 
 namespace semantics {
 
-void refuse(const Inst& inst, const char* what) {
+void throwUnsupported(const Inst& inst, const char* what) {
   throw Error("the emulator does not support " + std::string(desc(inst.op).mnemonic) + " with " + what);
 }
 

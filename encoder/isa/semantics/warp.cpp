@@ -147,7 +147,7 @@ void r2ur(const Inst&, WarpValues& warp) {
 
 void r2urOr(const Inst& inst, WarpValues& warp) {
   // The predicate is unchanged in lanes that agree, and its old value is not available here.
-  if (!Lane(inst, warp.lane[0]).isUnused(0)) refuse(inst, "a predicate result");
+  if (!Lane(inst, warp.lane[0]).isUnused(0)) throwUnsupported(inst, "a predicate result");
   r2ur(inst, warp);
 }
 
