@@ -502,12 +502,16 @@ AddressFlow::Pair AddressFlow::sumOfPairs(const Instr& where, Pair a, bool isANe
 // --- instructions
 
 void AddressFlow::visit(Instr& instr) {
+  if (visitKnown(instr)) return;
+  if (isFrameAccess(instr)) return isa::desc(instr.op).has(Flag::Load) ? visitLoad(instr) : visitStore(instr);
+  visitOther(instr);
+}
+
+/// Handles operations whose effect on addresses is known; false for all others.
+bool AddressFlow::visitKnown(Instr& instr) {
   if (instr.op == Op::PHI) {
-    const Operand result = instr.op_(0).value();
-    for (unsigned i = 1; i + 1 < instr.operandCount; i += 2)
-      for (unsigned k = 0; k < result.width && instr.op_(i).kind != Operand::Kind::None; ++k)
-        setWord(result, k, wordOf(instr.op_(i).value(), k));
-    return;
+    visitPhi(instr);
+    return true;
   }
   const bool isChangedSource = std::any_of(instr.ops().begin(), instr.ops().end(), [](const ori::Operand& o) {
     return !o.isDef && (o.neg() || o.inverted() || o.abs()) && o.file != File::P;
@@ -517,107 +521,116 @@ void AddressFlow::visit(Instr& instr) {
     const Operand result = instr.op_(0).value(), from = instr.op_(1).value();
     for (unsigned k = 0; k < result.width; ++k)
       setWord(result, k, wordOf(from, k));
-    return;
+    return true;
   }
   switch (instr.op) {
-  case Op::UNDEF: return;
+  case Op::UNDEF: return true;
   case Op::SEL:
   case Op::USEL:
-    if (isChangedSource) break;
+    if (isChangedSource) return false;
     setWord(instr.op_(0).value(), 0, wordOf(instr.op_(1).value()));
     setWord(instr.op_(0).value(), 0, wordOf(instr.op_(2).value()));
-    return;
-  case Op::IADD3: {
-    std::array<W, 3> terms;
-    std::array<bool, 3> negative{};
-    bool isFrame = false;
-    for (unsigned i = 3; i < 6; ++i)
-      isFrame |= instr.op_(i).kind == Operand::Kind::Frame;
-    for (unsigned i = 3; i < 6; ++i) {
-      const Operand o = instr.op_(i).value();
-      terms[i - 3] = isFrame && isStackPointer(o) ? number(0) : wordOf(o);
-      negative[i - 3] = o.neg();
-    }
-    setWord(instr.op_(0).value(), 0, sumOfWords(instr, terms, negative));
-    return;
-  }
+    return true;
+  case Op::IADD3: visitSum(instr); return true;
   case Op::IADD64:
     setPair(instr.op_(0).value(), sumOfPairs(instr, pairOf(instr.op_(1).value()), instr.op_(1).neg(),
                                              pairOf(instr.op_(2).value()), instr.op_(2).neg()));
-    return;
+    return true;
   case Op::IMAD:
   case Op::IMAD_WIDE:
   case Op::IMAD64:
-  case Op::LEA: {
-    // The operands: a product or a shifted value, and an addend.
-    const Operand a = slotOf(instr, isa::SlotId::Ra).value(), b = slotOf(instr, isa::SlotId::Rb).value();
-    const Operand addend = instr.op == Op::LEA ? b : slotOf(instr, isa::SlotId::Rc).value();
-    // The optimizer extends addresses to 64 bits by a multiplication by 1.
-    const W first = wordOf(a), second = wordOf(b);
-    const bool isOnce = instr.op != Op::LEA && instr.op != Op::IMAD64 && second == number(1);
-    W product = isOnce ? first : of(W::kNumber);
-    bool isPlain = !addend.neg();
-    const auto look = [&](const Operand& o) {
-      for (unsigned k = 0; k < (o.isReg() ? o.width : 1U); ++k)
-        isPlain &= !isAddress(wordOf(o, k));
-    };
-    if (!isOnce) look(a);
-    if (!isOnce && instr.op != Op::LEA) look(b);
-    if (!first.bits || !second.bits) return;
-    if (!isPlain) break;
-    const Operand result = instr.op_(0).value();
-    if (result.width == 1) {
-      setWord(result, 0, sumOfWords(instr, std::array{product, wordOf(addend)}, std::array{false, false}));
-    } else {
-      setPair(result, sumOfPairs(instr, {product, isOnce ? number(0) : of(W::kNumber)}, false, pairOf(addend), false));
-    }
-    return;
-  }
-  case Op::LOP3: {
-    // Aligning an address keeps it in its window.
-    const auto lut = slotOf(instr, isa::SlotId::lut).imm;
-    const W a = wordOf(slotOf(instr, isa::SlotId::Ra).value()), b = wordOf(slotOf(instr, isa::SlotId::Rb).value());
-    const W c = wordOf(slotOf(instr, isa::SlotId::Rc).value());
-    const bool isAligned = b.bits == W::kNumber && b.isExact && c.isExact && !isChangedSource &&
-                           ((lut == 0xc0 && static_cast<std::int32_t>(b.offset) < 0 && -b.offset <= kMaxAlignment) ||
-                            (lut == 0xfc && b.offset >= 0 && b.offset < kMaxAlignment && c.offset == 0));
-    if (!isAligned || !isAddress(a)) break;
-    W aligned = a;
-    aligned.isExact = false, aligned.offset = 0;
-    setWord(slotOf(instr, isa::SlotId::Rd).value(), 0, aligned);
-    return;
-  }
+  case Op::LEA: return visitProduct(instr);
+  case Op::LOP3: return !isChangedSource && visitAlignment(instr);
   case Op::S2R:
-    if (instr.op_(1).isImm() && instr.op_(1).imm == kSharedWindowHigh)
-      return setWord(instr.op_(0).value(), 0, of(high(kShared)));
-    break;
+    if (!instr.op_(1).isImm() || instr.op_(1).imm != kSharedWindowHigh) return false;
+    setWord(instr.op_(0).value(), 0, of(high(kShared)));
+    return true;
   case Op::ULEA: {
     const Instr* rank = instr.op_(2).isVirtual() ? function_.singleDef(instr.op_(2).reg) : nullptr;
     const ori::Operand& shift = slotOf(instr, isa::SlotId::shift);
-    if (!rank || rank->op != Op::S2UR || rank->op_(1).imm != kCtaRank || shift.imm != kRankShift) break;
-    return setWord(instr.op_(0).value(), 0, of(W::kShared));
+    if (!rank || rank->op != Op::S2UR || rank->op_(1).imm != kCtaRank || shift.imm != kRankShift) return false;
+    setWord(instr.op_(0).value(), 0, of(W::kShared));
+    return true;
   }
   case Op::ADDRESS: {
     const Operand result = instr.op_(0).value(), symbol = instr.op_(1).value();
-    if (symbol.kind != Operand::Kind::Symbol) break;
+    if (symbol.kind != Operand::Kind::Symbol) return false;
     for (unsigned k = 0; k < result.width; ++k)
       setWord(result, k, result.width == 2 ? symbolWord(symbol.reg, k) : of(W::kNumber));
-    return;
+    return true;
   }
-  case Op::LDC:
-  case Op::ULDC: {
-    const Operand result = slotOf(instr, instr.op == Op::LDC ? isa::SlotId::Rd : isa::SlotId::URd).value();
-    if (result.width != 2 || instr.op != Op::LDC) break;
+  case Op::LDC: {
+    const Operand result = slotOf(instr, isa::SlotId::Rd).value();
     const ori::Operand &bank = instr.op_(1), &index = instr.op_(2), &at = instr.op_(3);
-    if (!bank.isImm() || !at.isImm() || !(index.isNone() || index.isZeroReg())) break;
+    if (result.width != 2 || !bank.isImm() || !at.isImm() || !(index.isNone() || index.isZeroReg())) return false;
     for (unsigned k = 0; k < 2; ++k)
       setWord(result, k, fromConstantBank(bank.imm, at.imm, k));
-    return;
+    return true;
   }
-  default: break;
+  default: return false;
   }
-  if (isFrameAccess(instr)) return isa::desc(instr.op).has(Flag::Load) ? visitLoad(instr) : visitStore(instr);
-  visitOther(instr);
+}
+
+void AddressFlow::visitPhi(Instr& phi) {
+  const Operand result = phi.op_(0).value();
+  for (unsigned i = 1; i + 1 < phi.operandCount; i += 2)
+    for (unsigned k = 0; k < result.width && phi.op_(i).kind != Operand::Kind::None; ++k)
+      setWord(result, k, wordOf(phi.op_(i).value(), k));
+}
+
+void AddressFlow::visitSum(Instr& sum) {
+  std::array<W, 3> terms;
+  std::array<bool, 3> negative{};
+  bool isFrame = false;
+  for (unsigned i = 3; i < 6; ++i)
+    isFrame |= sum.op_(i).kind == Operand::Kind::Frame;
+  for (unsigned i = 3; i < 6; ++i) {
+    const Operand o = sum.op_(i).value();
+    terms[i - 3] = isFrame && isStackPointer(o) ? number(0) : wordOf(o);
+    negative[i - 3] = o.neg();
+  }
+  setWord(sum.op_(0).value(), 0, sumOfWords(sum, terms, negative));
+}
+
+/// A product or a shifted value, plus an addend.
+bool AddressFlow::visitProduct(Instr& instr) {
+  const Operand a = slotOf(instr, isa::SlotId::Ra).value(), b = slotOf(instr, isa::SlotId::Rb).value();
+  const Operand addend = instr.op == Op::LEA ? b : slotOf(instr, isa::SlotId::Rc).value();
+  // The optimizer extends addresses to 64 bits by a multiplication by 1.
+  const W first = wordOf(a), second = wordOf(b);
+  const bool isOnce = instr.op != Op::LEA && instr.op != Op::IMAD64 && second == number(1);
+  W product = isOnce ? first : of(W::kNumber);
+  bool isPlain = !addend.neg();
+  const auto look = [&](const Operand& o) {
+    for (unsigned k = 0; k < (o.isReg() ? o.width : 1U); ++k)
+      isPlain &= !isAddress(wordOf(o, k));
+  };
+  if (!isOnce) look(a);
+  if (!isOnce && instr.op != Op::LEA) look(b);
+  if (!first.bits || !second.bits) return true;
+  if (!isPlain) return false;
+  const Operand result = instr.op_(0).value();
+  if (result.width == 1) {
+    setWord(result, 0, sumOfWords(instr, std::array{product, wordOf(addend)}, std::array{false, false}));
+  } else {
+    setPair(result, sumOfPairs(instr, {product, isOnce ? number(0) : of(W::kNumber)}, false, pairOf(addend), false));
+  }
+  return true;
+}
+
+/// Aligning an address keeps it in its window.
+bool AddressFlow::visitAlignment(Instr& instr) {
+  const auto lut = slotOf(instr, isa::SlotId::lut).imm;
+  const W a = wordOf(slotOf(instr, isa::SlotId::Ra).value()), b = wordOf(slotOf(instr, isa::SlotId::Rb).value());
+  const W c = wordOf(slotOf(instr, isa::SlotId::Rc).value());
+  const bool isAligned = b.bits == W::kNumber && b.isExact && c.isExact &&
+                         ((lut == 0xc0 && static_cast<std::int32_t>(b.offset) < 0 && -b.offset <= kMaxAlignment) ||
+                          (lut == 0xfc && b.offset >= 0 && b.offset < kMaxAlignment && c.offset == 0));
+  if (!isAligned || !isAddress(a)) return false;
+  W aligned = a;
+  aligned.isExact = false, aligned.offset = 0;
+  setWord(slotOf(instr, isa::SlotId::Rd).value(), 0, aligned);
+  return true;
 }
 
 void AddressFlow::visitOther(Instr& instr) {

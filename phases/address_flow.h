@@ -101,6 +101,11 @@ class AddressFlow {
   void solve();
   void enqueue(ori::Instr* instr);
   void visit(ori::Instr& instr);
+  bool visitKnown(ori::Instr& instr);
+  void visitPhi(ori::Instr& phi);
+  void visitSum(ori::Instr& sum);
+  bool visitProduct(ori::Instr& instr);
+  bool visitAlignment(ori::Instr& instr);
   void visitOther(ori::Instr& instr);
   void visitLoad(ori::Instr& instr);
   void visitStore(ori::Instr& instr);

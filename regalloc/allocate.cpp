@@ -269,86 +269,48 @@ class Allocator {
     return false;
   }
 
+  /// The passes over one file.
+  struct FilePasses {
+    File file;
+    unsigned limit;
+    double allowance =
+        0; ///< for spill code that only serves an occupancy class, where `limit` is below the file's limit
+    bool triesClass;
+    bool everything; ///< every operand goes through memory
+    unsigned pass = 0;
+    unsigned crowdedPasses = 0;
+    unsigned excess = 0; ///< registers needed beyond the limit at the point of highest pressure
+  };
+  enum class Outcome { Placed, TryAgain, Spill };
+
   std::string allocateFile(File file) {
     if (!namesRegistersOf(file)) return {};
     const unsigned most = limitOf(file);
-    unsigned limit = most;
-    double allowance = 0; // for spill code that only serves an occupancy class, where limit < most
-    bool triesClass = file == File::R && maySpillForClass();
-    bool everything = options_.spillEverything && file == File::R;
-    unsigned crowdedPasses = 0;
-    for (unsigned pass = 0;; ++pass) {
+    const bool isR = file == File::R;
+    FilePasses passes{.file = file,
+                      .limit = most,
+                      .triesClass = isR && maySpillForClass(),
+                      .everything = options_.spillEverything && isR};
+    for (;; ++passes.pass) {
       state_.grow(function_);
       if (!code_) {
         function_.analyses().dropStaleLiveness(); // the liveness of the previous pass, no longer used
         code_ = std::make_shared<const NumberedCode>(function_);
       }
       const LiveRanges ranges(code_, file, options_.debugDefs != nullptr);
-      const Webs webs = buildWebs(function_, file, ranges, {!everything, state_.unspillable, state_.homes});
+      const Webs webs = buildWebs(function_, file, ranges, {!passes.everything, state_.unspillable, state_.homes});
       if (webs.all.empty()) return {};
-      const CallPoints calls = callPoints(function_, ranges, file);
-      const PointLimits limits = file == File::R && changesCounts_ ? pointLimits(ranges, limit) : PointLimits{};
       std::vector<Victim> victims;
-      unsigned excess = 0; // registers needed beyond the limit at the point of highest pressure
-      if (!everything) {
-        RegisterBudget budget = budgetOf(file, limit, limits, calls);
-        Placer placer(function_, webs);
-        Placement placement;
-        std::optional<Moves> moves;
-        // With more values live at once than there are registers, no placement order helps.
-        const unsigned occupied = mostOccupied(webs, ranges.pointCount(), limit, limits);
-        excess = occupied - std::min(occupied, limit);
-        if (!canSpill(file) || excess == 0) {
-          placement = mend(webs, budget, bestPlacement(webs, placer, budget));
-          if (file == File::R && !placement.failed.empty() && !allowsMoves() && !options_.singlePass) {
-            Placement other = mend(webs, budget, bestPlacement(webs, placer, budget, Wanted::LeastLacking));
-            if (lacksLess(other, placement, webs)) placement = std::move(other);
-          }
-          if (placement.failed.empty()) {
-            if (file == File::R)
-              if (const unsigned limit = tightened(webs, placer, budget, placement, moves, occupied); moves)
-                budget.limit = limit;
-            if (std::exchange(triesClass, false))
-              if (const auto goal =
-                      classWithSpills(webs, placer, calls, moves ? budget.limit : placement.used, occupied)) {
-                limit = goal->limit;
-                allowance = goal->allowance;
-                continue;
-              }
-            if (!moves) {
-              placement = rotatedPlacement(placer, budget, std::move(placement));
-              if (file == File::R && !isCallable(function_) && !options_.singlePass && !options_.debugDefs)
-                placement = placer.separateBanks(budget, BankConflicts(function_, webs), std::move(placement));
-              keep(webs, placement, file);
-              return {};
-            }
-          } else if (file == File::R && allowsMoves()) {
-            moves = placeByMoves(webs, *code_, budget, placement);
-          }
-          if (moves) {
-            keep(webs, spreadAround(*moves, webs, placer, budget, std::move(placement)), file);
-            insertMoves(function_, webs, ranges, moves->webs, state_, physical_);
-            code_.reset();
-            return {};
-          }
-          ++crowdedPasses;
-        }
-        if (file == File::R && changesCounts_ && pass == 0 && !needsMore(webs, ranges)) {
-          keepCounts("the register count at entry suffices, but the reduced count does not");
-          continue;
-        }
-        if (file == File::R && keepsFactors_) {
-          keepsFactors_ = false;
-          unpinWgmmaInputs(function_);
-          code_.reset();
-          continue;
-        }
-        if (canSpill(file) && pass < kMaxSpillPasses) victims = chooseVictims(webs, placement, budget, crowdedPasses);
+      passes.excess = 0;
+      if (!passes.everything) {
+        const Outcome outcome = placeWebs(passes, webs, ranges, victims);
+        if (outcome == Outcome::Placed) return {};
+        if (outcome == Outcome::TryAgain) continue;
       }
-      if (limit < most) {
-        allowance -= spillWeight(victims, webs, *code_);
-        if (victims.empty() || allowance < 0) {
-          limit = most;
+      if (passes.limit < most) {
+        passes.allowance -= spillWeight(victims, webs, *code_);
+        if (victims.empty() || passes.allowance < 0) {
+          passes.limit = most;
           continue;
         }
       }
@@ -357,38 +319,108 @@ class Allocator {
       if (isLastResort)
         for (std::uint32_t w = 0; w < webs.all.size(); ++w)
           if (webs.all[w].spillCost < kUnspillable) victims.push_back({w});
-      if (victims.empty() && file == File::R && changesCounts_) {
+      if (victims.empty() && isR && changesCounts_) {
         keepCounts();
         return allocateFile(file);
       }
       if (victims.empty())
         return fmt::format(
             "function '{}' needs more {} registers than its limit of {}; raise -maxrregcount or the launch bounds",
-            function_.name(), fileName(file), limit);
-      everything = false;
-      bool arePromoted = false;
-      Recomputation recomputation(function_, file, ranges, state_);
-      std::vector<std::uint32_t> order;
-      std::vector<const Victim*> victimOf(webs.all.size(), nullptr);
-      for (const Victim& victim : victims) {
-        order.push_back(victim.web);
-        victimOf[victim.web] = &victim;
-      }
-      if (options_.remat && options_.optimizedRemat && !isLastResort) recomputation.choose(webs, order);
-      for (std::uint32_t w : order) {
-        const Web& web = webs.all[w];
-        const bool isPromoted =
-            file == File::R && !isLastResort && promotes() && !isPartOfSpilled(web) && uniformPromotion().take(web);
-        spill(web, file,
-              {options_.remat, isPromoted ? SpillTarget::Uniform : SpillTarget::Usual, &recomputation, victimOf[w],
-               &ranges},
-              excess);
-        arePromoted |= isPromoted;
-      }
+            function_.name(), fileName(file), passes.limit);
+      passes.everything = false;
+      const bool arePromoted = spillAll(victims, webs, ranges, file, isLastResort, passes.excess);
       code_.reset();
       if (arePromoted)
         if (std::string problem = allocateFile(File::UR); !problem.empty()) return problem;
     }
+  }
+
+  /// Places the webs, and keeps the placement if it is complete. Otherwise chooses what to spill, or changes the
+  /// conditions of the next pass.
+  Outcome placeWebs(FilePasses& passes, const Webs& webs, const LiveRanges& ranges, std::vector<Victim>& victims) {
+    const File file = passes.file;
+    const unsigned limit = passes.limit;
+    const CallPoints calls = callPoints(function_, ranges, file);
+    const PointLimits limits = file == File::R && changesCounts_ ? pointLimits(ranges, limit) : PointLimits{};
+    RegisterBudget budget = budgetOf(file, limit, limits, calls);
+    Placer placer(function_, webs);
+    Placement placement;
+    std::optional<Moves> moves;
+    // With more values live at once than there are registers, no placement order helps.
+    const unsigned occupied = mostOccupied(webs, ranges.pointCount(), limit, limits);
+    passes.excess = occupied - std::min(occupied, limit);
+    if (!canSpill(file) || passes.excess == 0) {
+      placement = mend(webs, budget, bestPlacement(webs, placer, budget));
+      if (file == File::R && !placement.failed.empty() && !allowsMoves() && !options_.singlePass) {
+        Placement other = mend(webs, budget, bestPlacement(webs, placer, budget, Wanted::LeastLacking));
+        if (lacksLess(other, placement, webs)) placement = std::move(other);
+      }
+      if (placement.failed.empty()) {
+        if (file == File::R)
+          if (const unsigned tight = tightened(webs, placer, budget, placement, moves, occupied); moves)
+            budget.limit = tight;
+        if (std::exchange(passes.triesClass, false))
+          if (const auto goal = classWithSpills(webs, placer, calls, moves ? budget.limit : placement.used, occupied)) {
+            passes.limit = goal->limit;
+            passes.allowance = goal->allowance;
+            return Outcome::TryAgain;
+          }
+        if (!moves) {
+          placement = rotatedPlacement(placer, budget, std::move(placement));
+          if (file == File::R && !isCallable(function_) && !options_.singlePass && !options_.debugDefs)
+            placement = placer.separateBanks(budget, BankConflicts(function_, webs), std::move(placement));
+          keep(webs, placement, file);
+          return Outcome::Placed;
+        }
+      } else if (file == File::R && allowsMoves()) {
+        moves = placeByMoves(webs, *code_, budget, placement);
+      }
+      if (moves) {
+        keep(webs, spreadAround(*moves, webs, placer, budget, std::move(placement)), file);
+        insertMoves(function_, webs, ranges, moves->webs, state_, physical_);
+        code_.reset();
+        return Outcome::Placed;
+      }
+      ++passes.crowdedPasses;
+    }
+    if (file == File::R && changesCounts_ && passes.pass == 0 && !needsMore(webs, ranges)) {
+      keepCounts("the register count at entry suffices, but the reduced count does not");
+      return Outcome::TryAgain;
+    }
+    if (file == File::R && keepsFactors_) {
+      keepsFactors_ = false;
+      unpinWgmmaInputs(function_);
+      code_.reset();
+      return Outcome::TryAgain;
+    }
+    if (canSpill(file) && passes.pass < kMaxSpillPasses)
+      victims = chooseVictims(webs, placement, budget, passes.crowdedPasses);
+    return Outcome::Spill;
+  }
+
+  /// Spills the victims. Returns whether one is kept in uniform registers.
+  bool spillAll(const std::vector<Victim>& victims, const Webs& webs, const LiveRanges& ranges, File file,
+                bool isLastResort, unsigned excess) {
+    bool arePromoted = false;
+    Recomputation recomputation(function_, file, ranges, state_);
+    std::vector<std::uint32_t> order;
+    std::vector<const Victim*> victimOf(webs.all.size(), nullptr);
+    for (const Victim& victim : victims) {
+      order.push_back(victim.web);
+      victimOf[victim.web] = &victim;
+    }
+    if (options_.remat && options_.optimizedRemat && !isLastResort) recomputation.choose(webs, order);
+    for (std::uint32_t w : order) {
+      const Web& web = webs.all[w];
+      const bool isPromoted =
+          file == File::R && !isLastResort && promotes() && !isPartOfSpilled(web) && uniformPromotion().take(web);
+      spill(web, file,
+            {options_.remat, isPromoted ? SpillTarget::Uniform : SpillTarget::Usual, &recomputation, victimOf[w],
+             &ranges},
+            excess);
+      arePromoted |= isPromoted;
+    }
+    return arePromoted;
   }
 
   /// Chooses what to spill: by register pressure or, where that is low enough, to make room for tuples.

@@ -166,6 +166,145 @@ int modulo(int a, int m) {
   return ((a % m) + m) % m;
 }
 
+/// The chains of the registers of a file: each register alone at first, then joined by copies.
+class ChainBuilder {
+ public:
+  ChainBuilder(const ori::Function& function, File file, const LiveRanges& ranges)
+      : function_(function), file_(file), ranges_(ranges), chains_(function.vregCount()), shapes_(function.vregCount()),
+        isLive_(function.vregCount(), false) {
+    for (VRegId v = 0; v < function.vregCount(); ++v) {
+      const ori::VReg& reg = function.vreg(v);
+      if (reg.file != file || !ranges.isLiveAnywhere(v)) continue;
+      isLive_[v] = true;
+      shapes_[v].align = reg.align;
+      for (unsigned i = 0; i < reg.width; ++i)
+        shapes_[v].components.push_back(ranges.component(v, i));
+    }
+  }
+
+  /// Joins chains that copies connect, the most frequent copies first.
+  void coalesce(const WebOptions& options) {
+    for (const CopyPair& copy : copiesByWeight()) {
+      // Spill temporaries must remain short: joining one to a long chain would undo the spill.
+      if (!options.unspillable.empty() && (options.unspillable[copy.to] || options.unspillable[copy.from])) continue;
+      if (haveOneHome(options.homes, copy)) join(copy);
+    }
+  }
+
+  /// Turns the chains into webs, without weights.
+  Webs takeWebs() && {
+    const std::size_t count = function_.vregCount();
+    Webs webs;
+    webs.webOf.assign(count, ~0u);
+    webs.offsetOf.assign(count, 0);
+    std::vector<std::uint32_t> webOfRoot(count, ~0u);
+    for (VRegId v = 0; v < count; ++v) {
+      if (!isLive_[v]) continue;
+      const Chains::Place place = chains_.find(v);
+      Shape& shape = shapes_[place.root];
+      if (webOfRoot[place.root] == ~0u) {
+        webOfRoot[place.root] = static_cast<std::uint32_t>(webs.all.size());
+        webs.all.push_back(takeWeb(shape));
+      }
+      const std::uint32_t id = webOfRoot[place.root];
+      const unsigned offset = static_cast<unsigned>(place.offset - shape.low);
+      webs.webOf[v] = id;
+      webs.offsetOf[v] = static_cast<std::uint8_t>(offset);
+      webs.all[id].members.push_back({v, offset});
+    }
+    return webs;
+  }
+
+ private:
+  std::vector<CopyPair> copiesByWeight() const {
+    std::vector<CopyPair> copies;
+    for (const ori::Block* block : function_.layout())
+      for (Instr& instr : *block) {
+        if (const std::optional<CopyPair> sums = sumsOf(instr, file_); sums && isLive_[sums->to] && isLive_[sums->from])
+          copies.push_back(*sums);
+        if (!isPlainCopy(instr, file_)) continue;
+        const Operand &to = instr.op_(0), &from = instr.op_(1);
+        if (isLive_[to.reg] && isLive_[from.reg])
+          copies.push_back({to.reg, from.reg, static_cast<int>(to.sub) - static_cast<int>(from.sub), weightOf(instr)});
+      }
+    std::stable_sort(copies.begin(), copies.end(),
+                     [](const CopyPair& a, const CopyPair& b) { return a.weight > b.weight; });
+    return copies;
+  }
+
+  /// Joins the chains of both registers, unless they conflict.
+  void join(const CopyPair& copy) {
+    const Chains::Place to = chains_.find(copy.to), from = chains_.find(copy.from);
+    if (to.root == from.root) return;
+    Shape &a = shapes_[to.root], &b = shapes_[from.root];
+    // Register of from.root relative to to.root's.
+    const int shift = to.offset + copy.delta - from.offset;
+    const int lowA = a.low, highA = a.low + static_cast<int>(a.components.size());
+    const int lowB = b.low + shift, highB = lowB + static_cast<int>(b.components.size());
+    const int low = std::min(lowA, lowB), high = std::max(highA, highB);
+    // A chain may not grow beyond the need of one of its ends: wide runs are hard to place.
+    if (high - low > std::max(highA - lowA, highB - lowB)) return;
+    // Both must be alignable at the same time.
+    const int phaseA = a.alignPhase, phaseB = modulo(b.alignPhase - shift, static_cast<int>(b.align));
+    if (modulo(phaseA - phaseB, static_cast<int>(std::min(a.align, b.align))) != 0) return;
+    const Joint joint(chains_, to.root, from.root, shift);
+    for (int r = std::max(lowA, lowB); r < std::min(highA, highB); ++r) {
+      const Range& x = a.components[static_cast<std::size_t>(r - lowA)];
+      const Range& y = b.components[static_cast<std::size_t>(r - lowB)];
+      // Registers of the warp are occupied even where they have no value.
+      if (x.overlaps(y) && (file_ != File::R || !joint.agree(x, y, r, ranges_))) return;
+    }
+
+    std::vector<Range> joined(static_cast<std::size_t>(high - low));
+    for (int r = lowA; r < highA; ++r)
+      joined[static_cast<std::size_t>(r - low)] = std::move(a.components[static_cast<std::size_t>(r - lowA)]);
+    for (int r = lowB; r < highB; ++r)
+      joined[static_cast<std::size_t>(r - low)].unite(b.components[static_cast<std::size_t>(r - lowB)]);
+    a.components = std::move(joined);
+    a.low = low;
+    a.alignPhase = a.align >= b.align ? phaseA : phaseB;
+    a.align = std::max(a.align, b.align);
+    b = Shape{};
+    chains_.attach(from.root, to.root, shift);
+  }
+
+  /// The run starts where the alignment of its most demanding member is satisfied; `shape.low` moves there.
+  static Web takeWeb(Shape& shape) {
+    const int lead = modulo(shape.alignPhase + shape.low, static_cast<int>(shape.align));
+    Web web;
+    web.align = shape.align;
+    web.components.resize(static_cast<std::size_t>(lead));
+    for (Range& r : shape.components)
+      web.components.push_back(std::move(r));
+    web.width = static_cast<unsigned>(web.components.size());
+    shape.low -= lead;
+    web.start = ~0u;
+    for (const Range& r : web.components)
+      if (!r.empty()) web.start = std::min(web.start, r.start());
+    return web;
+  }
+
+  const ori::Function& function_;
+  const File file_;
+  const LiveRanges& ranges_;
+  Chains chains_;
+  std::vector<Shape> shapes_; // by register: of representatives
+  std::vector<bool> isLive_;  // by register
+};
+
+/// Sets the weight and the spill cost.
+void weigh(Web& web, const ori::Function& function, const WebOptions& options) {
+  for (auto [v, offset] : web.members) {
+    if (!options.unspillable.empty() && options.unspillable[v]) web.weight = std::numeric_limits<double>::infinity();
+    for (const Operand* o = function.vreg(v).refs; o; o = o->nextRef)
+      web.weight += weightOf(*o->owner);
+  }
+  std::uint64_t length = 1;
+  for (const Range& r : web.components)
+    length += r.length();
+  web.spillCost = web.weight / static_cast<double>(length);
+}
+
 } // namespace
 
 Range envelope(const Web& web) {
@@ -180,117 +319,11 @@ double weightOf(const ori::Instr& instr) {
 }
 
 Webs buildWebs(const ori::Function& function, File file, const LiveRanges& ranges, const WebOptions& options) {
-  const std::size_t count = function.vregCount();
-  Chains chains(count);
-  std::vector<Shape> shapes(count);
-  std::vector<bool> live(count, false);
-  for (VRegId v = 0; v < count; ++v) {
-    const ori::VReg& reg = function.vreg(v);
-    if (reg.file != file || !ranges.isLiveAnywhere(v)) continue;
-    live[v] = true;
-    shapes[v].align = reg.align;
-    for (unsigned i = 0; i < reg.width; ++i)
-      shapes[v].components.push_back(ranges.component(v, i));
-  }
-
-  if (options.coalesce) {
-    std::vector<CopyPair> copies;
-    for (const ori::Block* block : function.layout())
-      for (Instr& instr : *block) {
-        if (const std::optional<CopyPair> sums = sumsOf(instr, file); sums && live[sums->to] && live[sums->from])
-          copies.push_back(*sums);
-        if (!isPlainCopy(instr, file)) continue;
-        const Operand &to = instr.op_(0), &from = instr.op_(1);
-        if (live[to.reg] && live[from.reg])
-          copies.push_back({to.reg, from.reg, static_cast<int>(to.sub) - static_cast<int>(from.sub), weightOf(instr)});
-      }
-    std::stable_sort(copies.begin(), copies.end(),
-                     [](const CopyPair& a, const CopyPair& b) { return a.weight > b.weight; });
-
-    for (const CopyPair& copy : copies) {
-      // Spill temporaries must remain short: joining one to a long chain would undo the spill.
-      if (!options.unspillable.empty() && (options.unspillable[copy.to] || options.unspillable[copy.from])) continue;
-      if (!haveOneHome(options.homes, copy)) continue;
-      Chains::Place to = chains.find(copy.to), from = chains.find(copy.from);
-      if (to.root == from.root) continue;
-      Shape &a = shapes[to.root], &b = shapes[from.root];
-      // Register of from.root relative to to.root's.
-      const int shift = to.offset + copy.delta - from.offset;
-      const int lowA = a.low, highA = a.low + static_cast<int>(a.components.size());
-      const int lowB = b.low + shift, highB = lowB + static_cast<int>(b.components.size());
-      const int low = std::min(lowA, lowB), high = std::max(highA, highB);
-      // A chain may not grow beyond the need of one of its ends: wide runs are hard to place.
-      if (high - low > std::max(highA - lowA, highB - lowB)) continue;
-      // Both must be alignable at the same time.
-      const unsigned align = std::max(a.align, b.align);
-      const int phaseA = a.alignPhase, phaseB = modulo(b.alignPhase - shift, static_cast<int>(b.align));
-      if (modulo(phaseA - phaseB, static_cast<int>(std::min(a.align, b.align))) != 0) continue;
-      bool conflict = false;
-      const Joint joint(chains, to.root, from.root, shift);
-      for (int r = std::max(lowA, lowB); r < std::min(highA, highB) && !conflict; ++r) {
-        const Range& x = a.components[static_cast<std::size_t>(r - lowA)];
-        const Range& y = b.components[static_cast<std::size_t>(r - lowB)];
-        // Registers of the warp are occupied even where they have no value.
-        conflict = x.overlaps(y) && (file != File::R || !joint.agree(x, y, r, ranges));
-      }
-      if (conflict) continue;
-
-      std::vector<Range> joined(static_cast<std::size_t>(high - low));
-      for (int r = lowA; r < highA; ++r)
-        joined[static_cast<std::size_t>(r - low)] = std::move(a.components[static_cast<std::size_t>(r - lowA)]);
-      for (int r = lowB; r < highB; ++r)
-        joined[static_cast<std::size_t>(r - low)].unite(b.components[static_cast<std::size_t>(r - lowB)]);
-      a.components = std::move(joined);
-      a.low = low;
-      a.alignPhase = a.align >= b.align ? phaseA : phaseB;
-      a.align = align;
-      b = Shape{};
-      chains.attach(from.root, to.root, shift);
-    }
-  }
-
-  Webs webs;
-  webs.webOf.assign(count, ~0u);
-  webs.offsetOf.assign(count, 0);
-  std::vector<std::uint32_t> webOfRoot(count, ~0u);
-  for (VRegId v = 0; v < count; ++v) {
-    if (!live[v]) continue;
-    Chains::Place place = chains.find(v);
-    Shape& shape = shapes[place.root];
-    if (webOfRoot[place.root] == ~0u) {
-      webOfRoot[place.root] = static_cast<std::uint32_t>(webs.all.size());
-      Web web;
-      // The run starts where the alignment of its most demanding member is satisfied.
-      const int lead = modulo(shape.alignPhase + shape.low, static_cast<int>(shape.align));
-      web.align = shape.align;
-      web.components.resize(static_cast<std::size_t>(lead));
-      for (Range& r : shape.components)
-        web.components.push_back(std::move(r));
-      web.width = static_cast<unsigned>(web.components.size());
-      shape.low -= lead;
-      web.start = ~0u;
-      for (const Range& r : web.components)
-        if (!r.empty()) web.start = std::min(web.start, r.start());
-      webs.all.push_back(std::move(web));
-    }
-    const std::uint32_t id = webOfRoot[place.root];
-    const unsigned offset = static_cast<unsigned>(place.offset - shape.low);
-    webs.webOf[v] = id;
-    webs.offsetOf[v] = static_cast<std::uint8_t>(offset);
-    webs.all[id].members.push_back({v, offset});
-  }
-
-  for (Web& web : webs.all) {
-    for (auto [v, offset] : web.members) {
-      if (!options.unspillable.empty() && options.unspillable[v]) web.weight = std::numeric_limits<double>::infinity();
-      for (const Operand* o = function.vreg(v).refs; o; o = o->nextRef)
-        web.weight += weightOf(*o->owner);
-    }
-    std::uint64_t length = 1;
-    for (const Range& r : web.components)
-      length += r.length();
-    web.spillCost = web.weight / static_cast<double>(length);
-  }
+  ChainBuilder chains(function, file, ranges);
+  if (options.coalesce) chains.coalesce(options);
+  Webs webs = std::move(chains).takeWebs();
+  for (Web& web : webs.all)
+    weigh(web, function, options);
   return webs;
 }
 
