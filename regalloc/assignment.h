@@ -36,6 +36,17 @@ struct Assignment {
   std::vector<ori::VRegId> standsFor;
   std::vector<std::uint8_t> partOf;                       ///< first component of standsFor
   std::unordered_map<ori::InstrId, SpillMove> spillMoves; ///< looked up only, never iterated
+
+  /// What a spill instruction moves; null for other instructions.
+  const SpillMove* spillMove(const ori::Instr& instr) const {
+    const auto found = spillMoves.find(instr.id);
+    return found == spillMoves.end() ? nullptr : &found->second;
+  }
+  /// The same for moves between register files only.
+  const SpillMove* fileMove(const ori::Instr& instr) const {
+    const SpillMove* move = spillMove(instr);
+    return move && move->kind == SpillMove::Kind::Move ? move : nullptr;
+  }
 };
 
 } // namespace orias::regalloc

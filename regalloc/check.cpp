@@ -256,10 +256,7 @@ class Checker {
 
   // --- names
 
-  const SpillMove* spillMove(const Instr& instr) const {
-    auto it = assignment_.spillMoves.find(instr.id);
-    return it == assignment_.spillMoves.end() ? nullptr : &it->second;
-  }
+  const SpillMove* spillMove(const Instr& instr) const { return assignment_.spillMove(instr); }
   Unit unitOf(const isa::Operand& o, unsigned i) const {
     return firstUnit_[assignment_.standsFor[o.reg]] + assignment_.partOf[o.reg] + o.sub + i;
   }

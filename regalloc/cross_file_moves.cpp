@@ -85,15 +85,15 @@ class Forwarder {
   /// Only for moves of single registers: wide values are moved by component. The temporary represents another register,
   /// so the other operand is the home.
   std::optional<Transfer> transferOf(const Instr& instr) const {
-    const auto found = state_.assignment.spillMoves.find(instr.id);
-    if (found == state_.assignment.spillMoves.end() || found->second.kind != SpillMove::Kind::Move) return std::nullopt;
-    const Operand &to = instr.op_(found->second.reg), &from = instr.op_(found->second.from);
+    const SpillMove* move = state_.assignment.fileMove(instr);
+    if (!move) return std::nullopt;
+    const Operand &to = instr.op_(move->reg), &from = instr.op_(move->from);
     if (to.file == from.file || !to.isVirtual() || !from.isVirtual() || to.width > 1 || from.width > 1)
       return std::nullopt;
     const bool isToHome = state_.assignment.standsFor[from.reg] != from.reg;
     const Operand &reg = isToHome ? from : to, &home = isToHome ? to : from;
     if (state_.assignment.standsFor[home.reg] != home.reg) return std::nullopt; // spilled itself
-    return Transfer{&reg, {home.reg, home.sub, found->second.bit}, isToHome};
+    return Transfer{&reg, {home.reg, home.sub, move->bit}, isToHome};
   }
 
   std::uint32_t numberOf(File file, std::uint32_t reg) const { return firstOf_[static_cast<std::size_t>(file)] + reg; }
@@ -172,9 +172,9 @@ class Forwarder {
   }
 
   ori::VRegId homeWrittenBy(const Instr& instr) const {
-    const auto found = state_.assignment.spillMoves.find(instr.id);
-    if (found != state_.assignment.spillMoves.end() && found->second.kind == SpillMove::Kind::Pack) {
-      const ori::VRegId word = instr.op_(found->second.reg).reg;
+    const SpillMove* move = state_.assignment.spillMove(instr);
+    if (move && move->kind == SpillMove::Kind::Pack) {
+      const ori::VRegId word = instr.op_(move->reg).reg;
       return state_.assignment.standsFor[word] == word ? word : ori::kNoId;
     }
     const std::optional<Transfer> transfer = transferOf(instr);

@@ -34,7 +34,7 @@ class Packer {
   bool run(const PressureGain& isWorth) {
     for (const ori::Block* block : function_.layout())
       for (const Instr& instr : *block)
-        if (instr.op == Op::SEL && moveOf(instr)) return pack(isWorth);
+        if (instr.op == Op::SEL && state_.assignment.fileMove(instr)) return pack(isWorth);
     return false;
   }
 
@@ -46,12 +46,6 @@ class Packer {
     std::uint32_t lastUse = 0; ///< number of the last reload in the block; ~0u: it is read elsewhere, or above
   };
   using Group = std::vector<Spilled>; ///< predicates that share a register
-
-  const SpillMove* moveOf(const Instr& instr) const {
-    const auto found = state_.assignment.spillMoves.find(instr.id);
-    return found != state_.assignment.spillMoves.end() && found->second.kind == SpillMove::Kind::Move ? &found->second
-                                                                                                      : nullptr;
-  }
 
   bool pack(const PressureGain& isWorth) {
     std::vector<Group> groups;
@@ -89,7 +83,7 @@ class Packer {
     std::uint32_t number = 0, stores = 0;
     for (const Instr& instr : block) {
       numbers_[&instr] = number++;
-      stores += instr.op == Op::SEL && moveOf(instr);
+      stores += instr.op == Op::SEL && state_.assignment.fileMove(instr);
     }
     if (stores < 2) return;
     Group group;
@@ -111,7 +105,7 @@ class Packer {
   }
 
   std::optional<Spilled> spilledBy(Instr& store) const {
-    if (store.op != Op::SEL || store.isGuarded() || !moveOf(store)) return std::nullopt;
+    if (store.op != Op::SEL || store.isGuarded() || !state_.assignment.fileMove(store)) return std::nullopt;
     const Operand& word = store.op_(0);
     if (!word.isVirtual() || !word.isReg(File::R) || function_.vreg(word.reg).width != 1 ||
         function_.singleDef(word.reg) != &store || !store.op_(kSpilled).isVirtual())
@@ -120,7 +114,7 @@ class Packer {
     bool isPackable = true;
     function_.forEachUse(word.reg, [&](const Operand& use) {
       Instr* reload = use.owner;
-      isPackable &= reload->op == Op::ISETP && !reload->isGuarded() && moveOf(*reload) != nullptr;
+      isPackable &= reload->op == Op::ISETP && !reload->isGuarded() && state_.assignment.fileMove(*reload) != nullptr;
       if (!isPackable) return;
       const bool isBehind = reload->block == store.block && numbers_.at(reload) > numbers_.at(&store);
       spilled.lastUse = std::max(spilled.lastUse, isBehind ? numbers_.at(reload) : ~0u);

@@ -45,17 +45,11 @@ class PredicateCombiner {
     VRegId word = ori::kNoId;
   };
 
-  const SpillMove* moveOf(const Instr& instr) const {
-    const auto found = state_.assignment.spillMoves.find(instr.id);
-    return found != state_.assignment.spillMoves.end() && found->second.kind == SpillMove::Kind::Move ? &found->second
-                                                                                                      : nullptr;
-  }
-
   /// Finds the words that predicates are spilled to. A word that several predicates share represents none of them.
   void findWords() {
     for (const ori::Block* block : function_.layout())
       for (Instr* at = block->first; at; at = at->next) {
-        const SpillMove* move = moveOf(*at);
+        const SpillMove* move = state_.assignment.fileMove(*at);
         if (!move) continue;
         const Operand &to = at->op_(move->reg), &from = at->op_(move->from);
         const Operand* word = to.file == File::R && from.file == File::P   ? &to
@@ -93,8 +87,8 @@ class PredicateCombiner {
     Source source{o.value()};
     if (!o.isVirtual() || o.file != File::P) return source;
     Instr* def = function_.singleDef(o.reg);
-    if (!def || def->op != Op::ISETP || def->block != o.owner->block || def->isGuarded() || !moveOf(*def) ||
-        onlyUse(o.reg) != o.owner)
+    if (!def || def->op != Op::ISETP || def->block != o.owner->block || def->isGuarded() ||
+        !state_.assignment.fileMove(*def) || onlyUse(o.reg) != o.owner)
       return source;
     const Operand& word = def->op_(kReloadedWord);
     if (predicateIn(word.reg) == ori::kNoId) return source;
@@ -122,7 +116,8 @@ class PredicateCombiner {
 
   bool combine(Instr& plop) {
     const Operand& result = plop.op_(0);
-    if (plop.isGuarded() || !result.isVirtual() || !plop.op_(1).isZeroReg() || moveOf(plop)) return false;
+    if (plop.isGuarded() || !result.isVirtual() || !plop.op_(1).isZeroReg() || state_.assignment.fileMove(plop))
+      return false;
     std::array<Source, kSources> sources;
     unsigned reloads = 0, predicates = 0;
     for (unsigned i = 0; i < kSources; ++i) {
@@ -145,8 +140,8 @@ class PredicateCombiner {
     if (table & 1) return false;
     const VRegId result = plop.op_(0).reg;
     Instr* store = onlyUse(result);
-    if (store && (store->op != Op::SEL || !moveOf(*store) || store->isGuarded() || store->block != plop.block ||
-                  function_.singleDef(result) != &plop))
+    if (store && (store->op != Op::SEL || !state_.assignment.fileMove(*store) || store->isGuarded() ||
+                  store->block != plop.block || function_.singleDef(result) != &plop))
       store = nullptr;
     VRegId word = ori::kNoId;
     if (store) {
