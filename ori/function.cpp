@@ -58,6 +58,18 @@ Function::Function(Module& module, std::string name, bool isKernel)
 
 Function::~Function() = default;
 
+void Function::releaseCode() {
+  analyses_ = std::make_unique<Analyses>(*this);
+  vregs_ = {};
+  layout_ = {};
+  blocks_ = {};
+  instrs_ = {};
+  operands_ = {};
+  instrCount_ = 0;
+  changes_.noteFlow();
+  changes_.noteCode();
+}
+
 // --- virtual registers
 
 VRegId Function::newVReg(File file, unsigned width, std::string_view name) {

@@ -195,7 +195,7 @@ struct FunctionStats {
 };
 
 /// One function: blocks in layout order, virtual registers, frame. Instructions and blocks have stable addresses and
-/// are freed with the function.
+/// are freed with the function, or by releaseCode().
 class Function {
  public:
   Function(Module& module, std::string name, bool isKernel);
@@ -340,6 +340,9 @@ class Function {
   FunctionStats stats;
   bool allocated = false; ///< operands are physical registers
   bool ssa = false;       ///< each component of a register has one definition, except VReg::multiDef ones
+
+  /// Frees instructions, registers and analyses, and removes all blocks. Properties, frame and names remain.
+  void releaseCode();
 
   Arena& arena() { return arena_; }
   std::string_view intern(std::string_view text) { return arena_.copyString(text); }

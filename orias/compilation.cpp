@@ -12,7 +12,6 @@
 #include "frontend/module_phases/tensor_guards.h"
 #include "frontend/parse.h"
 #include "frontend/print.h"
-#include "ori/calls.h"
 #include "ori/parse.h"
 #include "ori/print.h"
 #include "orias/call_order.h"
@@ -462,6 +461,7 @@ void Compilation::chooseFunctions() {
         jobs_.push_back(std::make_unique<FunctionJob>(*function, options_, knobSections_.of(function->name()),
                                                       source.input->name, source.input->text));
       if (wanted && keepsAccounts_) jobs_.back()->keepAccounts();
+      if (wanted && keepsCode_) jobs_.back()->keepCode();
     }
   }
   for (const std::string& entry : options_.entries) {
@@ -476,11 +476,13 @@ void Compilation::chooseFunctions() {
 }
 
 void Compilation::runPhases() {
-  std::vector<const ori::Function*> functions;
-  for (const auto& job : jobs_)
-    functions.push_back(&job->function());
-  const bool isWhole = !options_.relocatable && sources_.size() == 1;
   const bool tellsChanges = options_.optLevel > 0 && knobs_.enabled(phases::Knob::RegAllocKnownCallees);
+  std::vector<const ori::Function*> functions;
+  for (const auto& job : jobs_) {
+    functions.push_back(&job->function());
+    if (tellsChanges && !job->function().isKernel()) job->keepChanges();
+  }
+  const bool isWhole = !options_.relocatable && sources_.size() == 1;
   KnownChanges changed;
   for (const std::vector<std::size_t>& group : calleesFirst(functions, isWhole)) {
     // The largest first, so that no thread runs a large one alone at the end.
@@ -494,8 +496,7 @@ void Compilation::runPhases() {
         job->tellChanges(changed, isWhole);
     parallelFor(order.size(), options_.threads, [&](std::size_t i) { order[i]->run(pipeline_); });
     for (const FunctionJob* job : order)
-      if (tellsChanges && job->finished() && job->function().allocated && !job->function().isKernel())
-        changed.emplace(&job->function(), ori::changedByCalling(job->function()));
+      if (job->changes()) changed.emplace(&job->function(), *job->changes());
   }
   for (const auto& job : jobs_) {
     result_.phaseText += job->dumped();
@@ -506,7 +507,7 @@ void Compilation::runPhases() {
   }
 }
 
-cubin::Module Compilation::describe(std::span<const CodedFunction> functions) {
+cubin::Module Compilation::describe(std::span<CodedFunction* const> functions) {
   if (!linksInputs_) {
     // At most one module has more than functions.
     const ori::Module* module = sources_.front().ori.get();
@@ -519,9 +520,9 @@ cubin::Module Compilation::describe(std::span<const CodedFunction> functions) {
   }
   std::vector<cubin::Module> parts;
   for (const Source& source : sources_) {
-    std::vector<CodedFunction> own;
-    for (const CodedFunction& coded : functions)
-      if (&coded.function->module() == source.ori.get()) own.push_back(coded);
+    std::vector<CodedFunction*> own;
+    for (CodedFunction* coded : functions)
+      if (&coded->function->module() == source.ori.get()) own.push_back(coded);
     parts.push_back(describeCubin(*source.ori, own));
     addFunctionFacts(parts.back(), *source.ptx, source.forms->table());
   }
@@ -529,9 +530,9 @@ cubin::Module Compilation::describe(std::span<const CodedFunction> functions) {
 }
 
 void Compilation::writeCubin() {
-  std::vector<CodedFunction> functions;
+  std::vector<CodedFunction*> functions;
   for (const auto& job : jobs_)
-    functions.push_back({&job->function(), &job->code(), job->maxRegisters(), options_.annotate});
+    functions.push_back(&job->coded());
   cubin::Module cubin = describe(functions);
   if (knobs_.enabled(phases::Knob::CapsuleMark)) cubin::markCapsules(cubin.abi);
   cubin.waitsForErrorsAtExit = options_.errorsAtExit || options_.debugInfo;

@@ -64,6 +64,9 @@ class Compilation {
   /// Records the explanations of all registers (FunctionJob::registerAccounts).
   void keepRegisterAccounts() { keepsAccounts_ = true; }
 
+  /// The functions keep their instructions, for tools that show these after run().
+  void keepCode() { keepsCode_ = true; }
+
   /// Runs the whole compilation; to be called once.
   Result run();
 
@@ -113,7 +116,7 @@ class Compilation {
   void report();
   void printKernelInfo();
   void defineUnresolved(Source& source);
-  cubin::Module describe(std::span<const CodedFunction> functions);
+  cubin::Module describe(std::span<CodedFunction* const> functions);
   std::string listing() const;
   bool hasErrors() const;
   void collectDiagnostics();
@@ -129,6 +132,7 @@ class Compilation {
   ModuleObserver afterModulePhase_;
   bool linksObject_ = false;
   bool keepsAccounts_ = false;
+  bool keepsCode_ = false;
   std::vector<phases::ModulePhaseTime> moduleTimes_;
   std::vector<ModuleRemark> moduleRemarks_;
   /// The resources of each kernel together with its callees, by name, if functions are not inlined.

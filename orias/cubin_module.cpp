@@ -223,7 +223,6 @@ void describeHandles(const ori::Function& function, cubin::Function& out) {
   addHandleBanks(out);
 }
 
-/// Or surfaces.
 bool readsTextures(const encoder::FunctionCode& code) {
   return std::ranges::any_of(code.origin, [](const ori::Instr* instr) {
     return instr && isa::desc(instr->op).latencyClass == isa::LatencyClass::Texture;
@@ -273,15 +272,14 @@ void describeTensorUse(const ori::Function& function, cubin::Function& out) {
   if (hasTwo) out.otherAttributes.push_back(cubin::noValueAttribute(cubin::AttributeId::Tcgen05TwoCtaUsed));
 }
 
-cubin::Function describe(const CodedFunction& coded) {
-  const ori::Function& function = *coded.function;
-  const encoder::FunctionCode& code = *coded.code;
+cubin::Function describe(const ori::Function& function, const encoder::FunctionCode& code, unsigned maxRegisters,
+                         bool isAnnotated) {
   cubin::Function out;
   out.name = function.name();
   out.isEntry = function.isKernel();
   out.code = bytesOf(code.words);
   out.registerCount = function.stats.registers;
-  out.maxRegisters = coded.maxRegisters;
+  out.maxRegisters = maxRegisters;
   out.barrierCount = function.stats.barriers;
   out.frameSize = out.minStackSize = function.stats.frameBytes;
   out.externals = externalsOf(function);
@@ -323,7 +321,7 @@ cubin::Function describe(const CodedFunction& coded) {
   describeTensorUse(function, out);
   if (function.usesReservedShared)
     out.otherAttributes.push_back(cubin::noValueAttribute(cubin::AttributeId::ReservedSmemUsed));
-  if (coded.isAnnotated) out.otherAttributes.push_back(annotationOf(function, code));
+  if (isAnnotated) out.otherAttributes.push_back(annotationOf(function, code));
   if (function.usesWmma) out.otherAttributes.push_back(cubin::noValueAttribute(cubin::AttributeId::WmmaUsed));
   out.exitOffsets = code.exitOffsets;
   for (std::uint32_t offset : code.coopOffsets)
@@ -353,7 +351,15 @@ void addHandleBanks(cubin::Function& kernel) {
   if (hasSurfaces) kernel.otherAttributes.push_back(cubin::byteAttribute(cubin::AttributeId::BindlessSurfaceBank, 0));
 }
 
-cubin::Module describeCubin(const ori::Module& module, std::span<const CodedFunction> functions) {
+CodedFunction describeCode(const ori::Function& function, const encoder::FunctionCode& code, unsigned maxRegisters,
+                           bool isAnnotated) {
+  CodedFunction coded{&function, &code, describe(function, code, maxRegisters, isAnnotated), {}, readsTextures(code)};
+  for (const ori::Instr* instr : code.origin)
+    if (instr) coded.sources.push_back(instr->source);
+  return coded;
+}
+
+cubin::Module describeCubin(const ori::Module& module, std::span<CodedFunction* const> functions) {
   cubin::Module out;
   out.abi = cubin::abiOf(module.target().smVersion());
   out.isAccelerated = out.abi.marksAccelerated && module.target().isArchSpecific();
@@ -363,10 +369,10 @@ cubin::Module describeCubin(const ori::Module& module, std::span<const CodedFunc
   for (const ori::Symbol& symbol : module.symbols)
     if (symbol.kind == ori::Symbol::Kind::DriverWord) out.driverPatches.push_back(symbol.name);
   describeHandleSymbols(module, out);
-  for (const CodedFunction& coded : functions) {
-    out.functions.push_back(describe(coded));
+  for (CodedFunction* coded : functions) {
+    out.functions.push_back(std::move(coded->described));
     constexpr std::uint8_t kWithTextures = 2;
-    if (readsTextures(*coded.code)) out.isaClass = kWithTextures;
+    if (coded->readsTextures) out.isaClass = kWithTextures;
   }
   // If some kernels are not selected, a function with a slot may have no caller.
   const auto isCalled = [&](const std::string& name) {

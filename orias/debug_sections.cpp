@@ -81,14 +81,14 @@ void appendText(cubin::Bytes& bytes, std::string_view text) {
 
 class SectionWriter {
  public:
-  SectionWriter(cubin::Module& cubin, const LineSource& source, std::span<const CodedFunction> functions,
+  SectionWriter(cubin::Module& cubin, const LineSource& source, std::span<CodedFunction* const> functions,
                 Diagnostics& diagnostics)
       : cubin_(cubin), ptx_(*source.ptx), ori_(*source.ori), diagnostics_(diagnostics) {
     for (std::size_t i = 0; i < functions.size(); ++i) {
-      if (&functions[i].function->module() != source.ori) continue;
+      if (&functions[i]->function->module() != source.ori) continue;
       for (const ptx::Function& function : ptx_.functions)
-        if (function.hasBody && ptx_.text(function.name) == functions[i].function->name())
-          made_.push_back({&functions[i], &function, &cubin.functions[i]});
+        if (function.hasBody && ptx_.text(function.name) == functions[i]->function->name())
+          made_.push_back({functions[i], &function, &cubin.functions[i]});
     }
     findNames();
   }
@@ -320,7 +320,7 @@ class SectionWriter {
 
 } // namespace
 
-void addDebugSections(cubin::Module& cubin, const LineSource& source, std::span<const CodedFunction> functions,
+void addDebugSections(cubin::Module& cubin, const LineSource& source, std::span<CodedFunction* const> functions,
                       Diagnostics& diagnostics) {
   SectionWriter(cubin, source, functions, diagnostics).run();
 }

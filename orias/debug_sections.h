@@ -16,8 +16,8 @@ namespace orias {
 /// As in ptxas' files, variables in the frame are described by offsets from the frame's end (DW_OP_fbreg), and kernel
 /// parameters by offsets in their constant bank. A variable with an unknown location becomes an empty piece (DWARF 3,
 /// section 2.6.3: a variable without a value). A name that cannot be resolved is an error at its section. `cubin` has
-/// its final layout.
-void addDebugSections(cubin::Module& cubin, const LineSource& source, std::span<const CodedFunction> functions,
+/// its final layout, and the functions still have their instructions.
+void addDebugSections(cubin::Module& cubin, const LineSource& source, std::span<CodedFunction* const> functions,
                       Diagnostics& diagnostics);
 
 } // namespace orias

@@ -2,6 +2,7 @@
 
 #include "encoder/isa/target.h"
 #include "encoder/listing.h"
+#include "ori/calls.h"
 #include "ori/module.h"
 #include "orias/function_guards.h"
 #include "orias/launch_limits.h"
@@ -35,6 +36,7 @@ FunctionJob::FunctionJob(ori::Function& function, const Options& options, const 
   // Kernel information needs the uniformity notes of a listing.
   code_.wantListing = options.wantListing || options.wantKernelInfo;
   code_.wantDebugDefs = options.debugInfo && !options.suppressDebugInfo;
+  keepsCode_ = code_.wantDebugDefs || options.wantKernelInfo;
 }
 
 void FunctionJob::tellChanges(const KnownChanges& changed, bool isWhole) {
@@ -79,11 +81,18 @@ void FunctionJob::run(const phases::PipelineOptions& pipeline) {
     if (const auto faults = function_.allocated ? regalloc::checkRegisterCounts(function_) : std::vector<std::string>{};
         !faults.empty())
       throw InternalError("registers that do not exist: " + faults.front());
+    if (finished_) coded_ = describeCode(function_, code_, ceiling_, options_.annotate);
+    if (finished_ && keepsChanges_ && function_.allocated) changes_ = ori::changedByCalling(function_);
   } catch (const InternalError& e) {
     fault_ = fmt::format("{} of '{}': {}", phaseOf(function_), function_.name(), e.what());
   }
   times_ = manager.times();
   analysisUse_ = manager.analysisUse();
+  if (!keepsCode_) {
+    code_.origin = {};
+    code_.registerMap = {};
+    function_.releaseCode();
+  }
   milliseconds_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -125,8 +134,7 @@ FunctionReport FunctionJob::report() const {
   report.registers = stats.registers;
   report.uniformRegisters = stats.uniformRegisters;
   report.barriers = stats.barriers;
-  auto isPadding = [](const ori::Instr* origin) { return origin == nullptr; };
-  report.instructions = static_cast<unsigned>(code_.origin.size() - std::ranges::count_if(code_.origin, isPadding));
+  report.instructions = static_cast<unsigned>(coded_.sources.size());
   report.sharedBytes = function_.sharedBytes;
   report.constantBytes = function_.module().target().paramBase() + function_.paramBytes;
   report.frameBytes = report.stackBytes = stats.frameBytes;

@@ -2,19 +2,17 @@
 
 #include "encoder/code.h"
 #include "orias/call_order.h"
+#include "orias/cubin_module.h"
 #include "orias/orias.h"
 #include "phases/manager.h"
 #include "phases/register_report.h"
 #include "phases/remarks.h"
 #include "support/diagnostics.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace orias::cubin {
-struct Function;
-}
 
 namespace orias {
 
@@ -29,17 +27,24 @@ class FunctionJob {
   void keepAccounts() { keepsAccounts_ = true; }
   const phases::RegisterAccounts& registerAccounts() const { return accounts_; }
 
+  /// The instructions are not freed after the phases.
+  void keepCode() { keepsCode_ = true; }
+
   /// Sets the registers that calls of already compiled functions change.
   void tellChanges(const KnownChanges& changed, bool isWhole);
-  /// Runs the phases. Catches and stores internal errors.
+  /// Requests changes().
+  void keepChanges() { keepsChanges_ = true; }
+  /// The registers that a call changes; none without machine code.
+  const std::optional<ori::RegisterSet>& changes() const { return changes_; }
+  /// Runs the phases, then frees the instructions. Catches and stores internal errors.
   void run(const phases::PipelineOptions& pipeline);
 
   const ori::Function& function() const { return function_; }
-  std::string_view text() const { return text_; } ///< of the input
-  const encoder::FunctionCode& code() const { return code_; }
-  unsigned maxRegisters() const { return ceiling_; }
-  bool finished() const { return finished_; }         ///< the machine code is complete
-  const std::string& fault() const { return fault_; } ///< an internal error; empty if there was none
+  std::string_view text() const { return text_; }             ///< of the input
+  const encoder::FunctionCode& code() const { return code_; } ///< `origin` is empty if the instructions are freed
+  CodedFunction& coded() { return coded_; }                   ///< if finished()
+  bool finished() const { return finished_; }                 ///< the machine code is complete
+  const std::string& fault() const { return fault_; }         ///< an internal error; empty if there was none
   const Diagnostics& diagnostics() const { return diagnostics_; }
   const phases::Remarks& remarks() const { return remarks_; }
   const std::vector<phases::PhaseTime>& times() const { return times_; }
@@ -73,6 +78,10 @@ class FunctionJob {
   bool finished_ = false;
   bool isLeftOut_ = false;
   bool keepsAccounts_ = false;
+  bool keepsChanges_ = false;
+  bool keepsCode_ = false;
+  CodedFunction coded_;
+  std::optional<ori::RegisterSet> changes_;
   phases::RegisterAccounts accounts_;
   double milliseconds_ = 0;
 };

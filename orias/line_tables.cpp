@@ -190,29 +190,27 @@ void describeRows(const SourceMap& map, const CodedFunction& coded, cubin::Funct
     ptxLine = line;
     out.ptxLines.push_back({offset, cubin::LineRow::kPtx, map.lineInText(line)});
   };
-  const std::vector<const ori::Instr*>& origin = coded.code->origin;
   // The set-up of the frame belongs to the start of the function.
-  const bool startsElsewhere = !origin.empty() && origin[0] != nullptr && origin[0]->source.ptxLine != 0;
+  const bool startsElsewhere = !coded.sources.empty() && coded.sources[0].ptxLine != 0;
   if (const ptx::Function* function = map.function(out.name); function && !startsElsewhere)
     enter(function->loc.line, function->instructions.empty() ? DebugLocId::None : function->instructions[0].debugLoc,
           0);
-  for (std::size_t i = 0; i < origin.size(); ++i) {
-    if (origin[i] == nullptr) continue;
-    const ori::Source& source = origin[i]->source;
-    enter(source.ptxLine, source.loc == 0 ? DebugLocId::None : DebugLocId(source.loc - 1),
-          static_cast<std::uint32_t>(i) * encoder::kWordBytes);
+  std::uint32_t offset = 0;
+  for (const ori::Source& at : coded.sources) {
+    enter(at.ptxLine, at.loc == 0 ? DebugLocId::None : DebugLocId(at.loc - 1), offset);
+    offset += encoder::kWordBytes;
   }
 }
 
 } // namespace
 
-void addLineTables(cubin::Module& cubin, std::span<const LineSource> sources, std::span<const CodedFunction> functions,
+void addLineTables(cubin::Module& cubin, std::span<const LineSource> sources, std::span<CodedFunction* const> functions,
                    bool isWanted) {
   for (const LineSource& source : sources) {
     if (!isWanted && source.ptx->debugLocs.empty()) continue;
     const SourceMap map(source, cubin);
     for (std::size_t i = 0; i < functions.size(); ++i)
-      if (&functions[i].function->module() == source.ori) describeRows(map, functions[i], cubin.functions[i]);
+      if (&functions[i]->function->module() == source.ori) describeRows(map, *functions[i], cubin.functions[i]);
   }
 }
 

@@ -245,6 +245,7 @@ Reported assembleWithReport(std::span<const Input> inputs, const Options& given,
   Compilation compilation(inputs, options);
   Watcher watcher(inputs);
   compilation.keepRegisterAccounts();
+  compilation.keepCode();
   compilation.timePhases();
   compilation.observePhases([&](const phases::PhaseInfo& phase, ori::Function& function, bool changed) {
     watcher.afterPhase(phase, function, changed);
