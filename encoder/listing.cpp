@@ -11,12 +11,13 @@ namespace orias::encoder {
 
 namespace {
 
-std::string provenance(const ori::Instr& instr, const std::vector<std::string_view>& phaseNumbers) {
+std::string provenance(const ori::Function& function, const ori::Instr& instr,
+                       const std::vector<std::string_view>& phaseNumbers) {
   auto number = [&](unsigned index) {
     return index < phaseNumbers.size() ? std::string(phaseNumbers[index]) : std::string("?");
   };
   std::string out = number(instr.createdBy);
-  if (instr.changedBy && instr.changedBy->phase != instr.createdBy) out += "<" + number(instr.changedBy->phase);
+  if (const unsigned last = function.lastPhase(instr); last != instr.createdBy) out += "<" + number(last);
   return out;
 }
 
@@ -67,7 +68,7 @@ FunctionListing makeListing(const ori::Function& function, const FunctionCode& c
       if (origin->id < code.uniformityNotes.size()) row.lanes = code.uniformityNotes[origin->id];
       row.ptxLine = origin->source.ptxLine;
       row.place = placeOf(function.module(), origin->source.loc);
-      row.phases = provenance(*origin, phaseNumbers);
+      row.phases = provenance(function, *origin, phaseNumbers);
     } else {
       row.padding = true;
     }

@@ -11,6 +11,9 @@ namespace orias::ori {
 
 namespace {
 
+/// The largest RefId.
+constexpr RefId kMaxRef = 0x7fffffff;
+
 /// Only operands that refer to a virtual register are in a list of uses and definitions: register operands, and
 /// bindless constant operands, which refer to a uniform register.
 bool isLinked(const isa::Operand& operand) {
@@ -85,24 +88,27 @@ VRegId Function::newVReg(File file, unsigned width, std::string_view name) {
   return static_cast<VRegId>(vregs_.size() - 1);
 }
 
-void Function::link(Operand& operand) {
+void Function::link(Instr* instr, const Operand& operand) {
   if (!isLinked(operand)) return;
   ORIAS_CHECK(operand.reg < vregs_.size());
   VReg& reg = vregs_[operand.reg];
-  operand.prevRef = nullptr;
-  operand.nextRef = reg.refs;
-  if (reg.refs) reg.refs->prevRef = &operand;
-  reg.refs = &operand;
+  const RefId id = refId(*instr, operand);
+  RefNode& node = refNodes_[id];
+  node.next = reg.refs;
+  node.prev = 0;
+  node.isDef = operand.isDef ? 1 : 0;
+  if (reg.refs != 0) refNodes_[reg.refs].prev = id & kMaxRef;
+  reg.refs = id;
 }
 
-void Function::unlinkRef(Operand& operand) {
+void Function::unlinkRef(Instr* instr, const Operand& operand) {
   if (!isLinked(operand)) return;
-  if (operand.prevRef)
-    operand.prevRef->nextRef = operand.nextRef;
+  const RefNode& node = refNodes_[refId(*instr, operand)];
+  if (node.prev != 0)
+    refNodes_[node.prev].next = node.next;
   else
-    vregs_[operand.reg].refs = operand.nextRef;
-  if (operand.nextRef) operand.nextRef->prevRef = operand.prevRef;
-  operand.prevRef = operand.nextRef = nullptr;
+    vregs_[operand.reg].refs = node.next;
+  if (node.next != 0) refNodes_[node.next].prev = node.prev;
 }
 
 void Function::assign(Instr* instr, Operand& slot, const isa::Operand& value, bool isDef) {
@@ -117,26 +123,34 @@ void Function::assign(Instr* instr, Operand& slot, const isa::Operand& value, bo
     else
       analyses_->noteOperand(*instr, slot);
   }
-  unlinkRef(slot);
+  unlinkRef(instr, slot);
   static_cast<isa::Operand&>(slot) = value;
-  slot.owner = instr;
   slot.isDef = isDef;
-  link(slot);
+  link(instr, slot);
   if (instr->block) analyses_->noteOperand(*instr, slot);
 }
 
 bool Function::hasUses(VRegId id) const {
-  for (const Operand* o = vregs_[id].refs; o; o = o->nextRef)
-    if (!o->isDef) return true;
+  for (RefId at = vregs_[id].refs; at != 0; at = refNodes_[at].next)
+    if (refNodes_[at].isDef == 0) return true;
   return false;
+}
+
+bool Function::hasSoundLinks(VRegId id) const {
+  RefId prev = 0;
+  for (RefId at = vregs_[id].refs; at != 0; prev = at, at = refNodes_[at].next) {
+    const RefNode& node = refNodes_[at];
+    if (node.prev != prev || (node.isDef != 0) != refOf(at, node)->isDef) return false;
+  }
+  return true;
 }
 
 Instr* Function::singleDef(VRegId id) const {
   Instr* def = nullptr;
-  for (const Operand* o = vregs_[id].refs; o; o = o->nextRef) {
-    if (!o->isDef) continue;
+  for (RefId at = vregs_[id].refs; at != 0; at = refNodes_[at].next) {
+    if (refNodes_[at].isDef == 0) continue;
     if (def) return nullptr;
-    def = o->owner;
+    def = refNodes_[at].owner;
   }
   return def;
 }
@@ -144,11 +158,13 @@ Instr* Function::singleDef(VRegId id) const {
 void Function::replaceAllRefs(VRegId from, VRegId to) {
   ORIAS_CHECK(vregs_[from].file == vregs_[to].file && vregs_[from].width == vregs_[to].width);
   if (from == to) return;
-  while (Operand* ref = vregs_[from].refs) {
-    isa::Operand value = ref->value();
+  while (vregs_[from].hasRefs()) {
+    const RefId id = vregs_[from].refs;
+    Instr* owner = refNodes_[id].owner;
+    Operand& operand = owner->operands[static_cast<std::ptrdiff_t>(id - owner->firstRef) - 1];
+    isa::Operand value = operand.value();
     value.reg = to;
-    Instr* owner = ref->owner;
-    assign(owner, *ref, value, ref->isDef);
+    assign(owner, operand, value, operand.isDef);
     touch(owner);
   }
 }
@@ -256,10 +272,10 @@ Instr* Function::create(Op op, std::span<const isa::Operand> operands, Source so
   noteOp(op);
   instr->createdBy = changes_.phase;
   instr->source = source;
-  std::span<Operand> slots = operands_.makeArray<Operand>(operands.size() + 1);
-  instr->operands = slots.data() + 1;
+  makeOperands(instr, operands.size());
   instr->operandCount = static_cast<std::uint16_t>(operands.size());
-  assign(instr, slots[0], isa::Operand::zero(isa::desc(op).has(isa::Flag::Uniform) ? File::UP : File::P), false);
+  assign(instr, instr->operands[-1], isa::Operand::zero(isa::desc(op).has(isa::Flag::Uniform) ? File::UP : File::P),
+         false);
   for (unsigned i = 0; i < operands.size(); ++i)
     assign(instr, instr->operands[i], operands[i], isDefSlot(op, i));
   return instr;
@@ -314,9 +330,8 @@ void Function::erase(Instr* instr) {
   if (instr->block) unlink(instr);
   changes_.noteCode();
   analyses_->noteElsewhere();
-  unlinkRef(instr->operands[-1]);
-  for (Operand& operand : instr->ops())
-    unlinkRef(operand);
+  for (const Operand& operand : instr->refs())
+    unlinkRef(instr, operand);
   instr->operandCount = 0;
 }
 
@@ -346,16 +361,22 @@ void Function::moveGuard(Instr* instr, const isa::Operand& predicate) {
   instr->hasUndefinedRest = hasUndefinedRest;
 }
 
+/// Gives the instruction memory for a guard and `count` operands.
+void Function::makeOperands(Instr* instr, std::size_t count) {
+  ORIAS_CHECK(count < 0xffff && refNodes_.size() + count < kMaxRef);
+  instr->operands = operands_.makeArray<Operand>(count + 1).data() + 1;
+  instr->firstRef = static_cast<RefId>(refNodes_.size());
+  refNodes_.resize(refNodes_.size() + count + 1, RefNode{.owner = instr});
+}
+
+/// Moves the guard and the operands to memory for `count` operands.
 void Function::reserveOperands(Instr* instr, std::size_t count) {
-  ORIAS_CHECK(count < 0xffff);
-  std::span<Operand> slots = operands_.makeArray<Operand>(count + 1);
-  const std::size_t kept = std::min<std::size_t>(instr->operandCount, count) + 1;
-  Operand* old = instr->operands - 1;
-  for (std::size_t i = 0; i < instr->operandCount + 1u; ++i) {
-    unlinkRef(old[i]);
-    if (i < kept) assign(instr, slots[i], old[i].value(), old[i].isDef);
-  }
-  instr->operands = slots.data() + 1;
+  const std::span<const Operand> old = instr->refs();
+  for (const Operand& operand : old)
+    unlinkRef(instr, operand);
+  makeOperands(instr, count);
+  for (std::size_t i = 0; i < std::min(old.size(), count + 1); ++i)
+    assign(instr, (instr->operands - 1)[i], old[i].value(), old[i].isDef);
 }
 
 void Function::rewrite(Instr* instr, Op op, std::span<const isa::Operand> operands) {
@@ -363,8 +384,8 @@ void Function::rewrite(Instr* instr, Op op, std::span<const isa::Operand> operan
   const ValueCopy values(operands);
   if (namesBlocks(instr)) changes_.noteFlow();
   if (instr->block) analyses_->noteRefs(*instr);
-  for (Operand& operand : instr->ops())
-    unlinkRef(operand);
+  for (const Operand& operand : instr->ops())
+    unlinkRef(instr, operand);
   const bool fits = values.size() <= instr->operandCount;
   instr->operandCount = 0;
   if (!fits) reserveOperands(instr, values.size());
@@ -398,7 +419,7 @@ void Function::removeOperands(Instr* instr, unsigned first, unsigned count) {
   if (namesBlocks(instr)) changes_.noteFlow();
   if (instr->block) analyses_->noteRefs(*instr);
   for (unsigned i = instr->operandCount - count; i < instr->operandCount; ++i) {
-    unlinkRef(instr->operands[i]);
+    unlinkRef(instr, instr->operands[i]);
     instr->operands[i] = Operand{};
   }
   instr->operandCount = static_cast<std::uint16_t>(instr->operandCount - count);
@@ -407,12 +428,12 @@ void Function::removeOperands(Instr* instr, unsigned first, unsigned count) {
 
 void Function::touch(Instr* instr) {
   changes_.noteValues();
-  const std::uint16_t newest = instr->changedBy ? instr->changedBy->phase : instr->createdBy;
-  if (newest == changes_.phase) return;
-  ProvenanceNode* node = arena_.make<ProvenanceNode>();
-  node->phase = changes_.phase;
-  node->older = instr->changedBy;
-  instr->changedBy = node;
+  if (lastPhase(*instr) != changes_.phase) addChange(*instr, changes_.phase);
+}
+
+void Function::addChange(Instr& instr, std::uint16_t phase) {
+  instrChanges_.push_back({instr.lastChange, phase});
+  instr.lastChange = static_cast<ChangeId>(instrChanges_.size());
 }
 
 } // namespace orias::ori

@@ -68,7 +68,7 @@ class Fallthrough {
 /// A virtual register: `width` consecutive 32-bit registers (1 predicate, 1 barrier) of one file. Definitions and uses
 /// may be of a component (Operand::sub, Operand::width). Between phases 23 and 73 every component has one definition.
 struct VReg {
-  Operand* refs = nullptr; ///< all operands that refer to it; see Function::uses / defs
+  RefId refs = 0; ///< the first operand that refers to it; see Function::refs
   File file = File::R;
   std::uint8_t width = 1;
   std::uint8_t align = 1; ///< in registers, a power of two
@@ -77,6 +77,8 @@ struct VReg {
   /// Phases treat such a register as opaque.
   bool multiDef = false;
   std::string_view name; ///< the PTX name, for dumps and messages; may be empty
+
+  bool hasRefs() const { return refs != 0; }
 };
 static_assert(sizeof(VReg) == 32);
 
@@ -266,6 +268,13 @@ class Function {
   // --- the only functions that change operands
   void setOperand(Instr* instr, unsigned index, const isa::Operand& value);
   void setGuard(Instr* instr, const isa::Operand& predicate);
+  /// Replaces an operand or a guard.
+  void setOperand(Ref ref, const isa::Operand& value) {
+    if (ref.isGuard())
+      setGuard(ref.owner, value);
+    else
+      setOperand(ref.owner, ref.index(), value);
+  }
   /// Replaces a result and all of its uses, or a guard by another register with the same value. Unlike setOperand,
   /// keeps `hasUndefinedRest`.
   void moveResult(Instr* instr, unsigned index, const isa::Operand& value);
@@ -279,7 +288,15 @@ class Function {
   /// Replaces the register `from` by `to` (same file and width) in all operands.
   void replaceAllRefs(VRegId from, VRegId to);
 
-  /// Calls f(Operand&) for each use (definition) of the register; f may change or erase the operand.
+  /// For the verifier: whether each link of the list of operands has one in the other direction, and whether it knows
+  /// definitions from uses. The list must end.
+  bool hasSoundLinks(VRegId id) const;
+  class RefIterator;
+  struct RefRange;
+  /// The operands that refer to the register, the newest first. While iterating, no operand of the register may change
+  /// (see forEachUse).
+  RefRange refs(VRegId id) const;
+  /// Calls f(Ref) for each use (definition) of the register; f may change or erase the operand.
   template <typename F> void forEachUse(VRegId id, F&& f) const { forEachRef(id, false, f); }
   template <typename F> void forEachDef(VRegId id, F&& f) const { forEachRef(id, true, f); }
   bool hasUses(VRegId id) const;
@@ -296,9 +313,20 @@ class Function {
   /// The pipeline index that new and changed instructions are marked with; set by the phase manager.
   void setCurrentPhase(std::uint16_t phase) { changes_.phase = phase; }
   std::uint16_t currentPhase() const { return changes_.phase; }
-  /// Adds the current phase to the provenance of the instruction. The mutators above call it. Call it after writing
+  /// Records that the current phase changed the instruction. The mutators above call it. Call it after writing
   /// modifiers.
   void touch(Instr* instr);
+  /// Records that the phase changed the instruction.
+  void addChange(Instr& instr, std::uint16_t phase);
+  /// Calls f(phase) for each phase that changed the instruction (by its index in the pipeline), the newest first.
+  template <typename F> void forEachChange(const Instr& instr, F&& f) const {
+    for (ChangeId id = instr.lastChange; id != 0; id = instrChanges_[id - 1].older)
+      f(instrChanges_[id - 1].phase);
+  }
+  /// The phase that changed the instruction last, or created it.
+  std::uint16_t lastPhase(const Instr& instr) const {
+    return instr.lastChange != 0 ? instrChanges_[instr.lastChange - 1].phase : instr.createdBy;
+  }
 
   const Changes& changes() const { return changes_; }
   /// Counts changes that are made without the mutators above: of `ssa`, VReg::multiDef, Instr::hasUndefinedRest (code),
@@ -348,19 +376,41 @@ class Function {
   std::string_view intern(std::string_view text) { return arena_.copyString(text); }
 
  private:
+  /// The links of an operand in the list of its register.
+  struct RefNode {
+    Instr* owner = nullptr;
+    RefId next = 0;
+    RefId prev : 31 = 0;
+    RefId isDef : 1 = 0;
+  };
+  static_assert(sizeof(RefNode) == 16);
+  /// A phase that changed an instruction.
+  struct InstrChange {
+    ChangeId older = 0;
+    std::uint16_t phase = 0;
+  };
+
   template <typename F> void forEachRef(VRegId id, bool defs, F&& f) const {
-    for (Operand *o = vregs_[id].refs, *next; o; o = next) {
-      next = o->nextRef;
-      if (o->isDef == defs) f(*o);
+    for (RefId at = vregs_[id].refs; at != 0;) {
+      const RefNode node = refNodes_[at];
+      if ((node.isDef != 0) == defs) f(refOf(at, node));
+      at = node.next;
     }
+  }
+  static Ref refOf(RefId id, const RefNode& node) {
+    return {node.owner, node.owner->operands + (id - node.owner->firstRef) - 1};
+  }
+  static RefId refId(const Instr& instr, const Operand& operand) {
+    return instr.firstRef + static_cast<RefId>(&operand - &instr.guard());
   }
   void noteOp(Op op) {
     everHad_.set(static_cast<std::size_t>(op));
     everHadFlags_ |= isa::desc(op).flags;
   }
-  void link(Operand& operand);
+  void makeOperands(Instr* instr, std::size_t count);
   void reserveOperands(Instr* instr, std::size_t count);
-  void unlinkRef(Operand& operand);
+  void link(Instr* instr, const Operand& operand);
+  void unlinkRef(Instr* instr, const Operand& operand);
   void assign(Instr* instr, Operand& slot, const isa::Operand& value, bool isDef);
 
   Module* module_;
@@ -369,6 +419,8 @@ class Function {
   Arena arena_;
   /// A separate array: most loops read few fields of each instruction, and dense arrays are prefetched.
   Arena instrs_, operands_;
+  std::vector<RefNode> refNodes_{1}; // by RefId
+  std::vector<InstrChange> instrChanges_;
   std::vector<VReg> vregs_;
   std::vector<Block*> blocks_; // by id
   std::vector<Block*> layout_;
@@ -378,5 +430,32 @@ class Function {
   Changes changes_;
   std::unique_ptr<Analyses> analyses_;
 };
+
+class Function::RefIterator {
+ public:
+  RefIterator(const Function& function, RefId at) : function_(&function), at_(at) {}
+  Ref operator*() const { return refOf(at_, function_->refNodes_[at_]); }
+  RefIterator& operator++() {
+    at_ = function_->refNodes_[at_].next;
+    return *this;
+  }
+  bool operator!=(const RefIterator& other) const { return at_ != other.at_; }
+
+ private:
+  const Function* function_;
+  RefId at_;
+};
+
+struct Function::RefRange {
+  const Function& function;
+  RefId first;
+
+  RefIterator begin() const { return {function, first}; }
+  RefIterator end() const { return {function, 0}; }
+};
+
+inline Function::RefRange Function::refs(VRegId id) const {
+  return {*this, vregs_[id].refs};
+}
 
 } // namespace orias::ori

@@ -20,18 +20,17 @@ using BlockId = std::uint32_t;
 using InstrId = std::uint32_t;
 inline constexpr std::uint32_t kNoId = ~0u;
 
-/// An operand of an instruction in a function. Operands that are virtual registers are linked into the register's list
-/// of uses and definitions. Function::setOperand and similar functions keep that list up to date, so the value is never
+/// The number of an operand in its function, from 1 on; 0 is none.
+using RefId = std::uint32_t;
+
+/// An operand of an instruction in a function. The function lists the operands that refer to each virtual register
+/// (Function::refs). Function::setOperand and similar functions keep these lists up to date, so the value is never
 /// written directly.
 struct Operand : isa::Operand {
-  Instr* owner = nullptr;
-  Operand* nextRef = nullptr; ///< next operand that refers to the same virtual register
-  Operand* prevRef = nullptr;
-
   const isa::Operand& value() const { return *this; }
   bool isLabel() const { return kind == Kind::Label; }
 };
-static_assert(sizeof(Operand) == 40);
+static_assert(sizeof(Operand) == 16);
 
 /// The position in the PTX text that an instruction was made from.
 struct Source {
@@ -39,11 +38,8 @@ struct Source {
   std::uint32_t loc = 0;     ///< index + 1 into Module::locs (.loc directives), 0 = none
 };
 
-/// One phase that touched an instruction; a list with the newest first.
-struct ProvenanceNode {
-  std::uint16_t phase = 0; ///< index into the pipeline
-  const ProvenanceNode* older = nullptr;
-};
+/// The number of a change of an instruction by a phase (Function::changedBy), from 1 on; 0 is none.
+using ChangeId = std::uint32_t;
 
 /// One instruction. PHI's operands are the result, then for each predecessor the value and the label of that
 /// predecessor. Operands are in the order of the operand slots of the table (isa::InstrDesc::slots); pseudo
@@ -65,7 +61,8 @@ struct Instr {
   Instr* prev = nullptr;
   Instr* next = nullptr;
   Source source;
-  const ProvenanceNode* changedBy = nullptr;
+  RefId firstRef = 0;      ///< of the guard; those of the operands follow
+  ChangeId lastChange = 0; ///< the last phase that changed it, and its link to those before
 
   std::span<Operand> ops() { return {operands, operandCount}; }
   std::span<const Operand> ops() const { return {operands, operandCount}; }
@@ -74,6 +71,20 @@ struct Instr {
   bool isGuarded() const { return !(guard().isZeroReg() && !guard().inverted()); }
   /// The guard and all operands.
   std::span<const Operand> refs() const { return {operands - 1, operandCount + 1u}; }
+};
+static_assert(sizeof(Instr) == 80);
+
+/// An operand that refers to a virtual register, with its instruction. Valid until the instruction gets other operands.
+struct Ref {
+  Instr* owner = nullptr;
+  const Operand* operand = nullptr;
+
+  const Operand& operator*() const { return *operand; }
+  const Operand* operator->() const { return operand; }
+  bool isGuard() const { return operand == &owner->guard(); }
+  /// The place among the operands of the instruction; not for a guard.
+  unsigned index() const { return static_cast<unsigned>(operand - owner->operands); }
+  friend bool operator==(const Ref&, const Ref&) = default;
 };
 
 } // namespace orias::ori

@@ -367,7 +367,7 @@ class FunctionParser {
     if (in_.take("{")) control(*instr);
     in_.expect(";");
     instr->createdBy = 0;
-    instr->changedBy = nullptr;
+    instr->lastChange = 0;
     if (in_.take("#")) notes(*instr);
   }
 
@@ -403,12 +403,8 @@ class FunctionParser {
     if (in_.take("loc")) instr.source.loc = in_.unsigned32();
     if (!in_.take("by")) return;
     instr.createdBy = static_cast<std::uint16_t>(in_.integer(0, 0xffff));
-    while (in_.take("<")) {
-      auto* node = function_.arena().make<ProvenanceNode>();
-      node->phase = static_cast<std::uint16_t>(in_.integer(0, 0xffff));
-      node->older = instr.changedBy;
-      instr.changedBy = node;
-    }
+    while (in_.take("<"))
+      function_.addChange(instr, static_cast<std::uint16_t>(in_.integer(0, 0xffff)));
   }
 
   // --- operands

@@ -268,20 +268,19 @@ void putInstr(Out& out, const Function* function, const Instr& instr) {
   putControl(out, instr);
 }
 
-void putNotes(Out& out, const Instr& instr) {
+void putNotes(Out& out, const Function& function, const Instr& instr) {
   put(out, "  #");
   if (instr.source.ptxLine) put(out, " line {}", instr.source.ptxLine);
   if (instr.source.loc) put(out, " loc {}", instr.source.loc);
   put(out, " by {}", instr.createdBy);
   std::vector<std::uint16_t> phases;
-  for (const ProvenanceNode* node = instr.changedBy; node; node = node->older)
-    phases.push_back(node->phase);
+  function.forEachChange(instr, [&](std::uint16_t phase) { phases.push_back(phase); });
   for (auto phase = phases.rbegin(); phase != phases.rend(); ++phase)
     put(out, "<{}", *phase);
 }
 
 bool hasNotes(const Instr& instr) {
-  return instr.source.ptxLine || instr.source.loc || instr.createdBy || instr.changedBy;
+  return instr.source.ptxLine || instr.source.loc || instr.createdBy || instr.lastChange;
 }
 
 void putTriple(Out& out, std::string_view name, const std::uint32_t (&values)[3]) {
@@ -298,7 +297,7 @@ void putRegisters(Out& out, const Function& function) {
   bool any = false;
   for (VRegId id = 0; id < function.vregCount(); ++id) {
     const VReg& reg = function.vreg(id);
-    if (!reg.refs) continue;
+    if (!reg.hasRefs()) continue;
     const bool isPlain = reg.width == 1 && reg.align == 1 && reg.name.empty() && reg.divergent && !reg.multiDef;
     if (isPlain) continue;
     if (any && out.size() - lineStart < kLineLength) {
@@ -390,7 +389,7 @@ void putFunction(Out& out, const Function& function, const PrintOptions& options
         constexpr std::size_t kNotesColumn = 64;
         while (out.size() - start < kNotesColumn)
           out.push_back(' ');
-        putNotes(out, instr);
+        putNotes(out, function, instr);
       }
       out.push_back('\n');
     }

@@ -17,11 +17,11 @@ bool isRequest(const Instr& instr) {
 /// Simplifies the code after a request that always succeeds: deletes copies of its result, and branches for failure.
 void assumeSuccess(Function& function, VRegId answer) {
   std::vector<Instr*> branches, copies;
-  function.forEachUse(answer, [&](Operand& use) {
+  function.forEachUse(answer, [&](Ref use) {
     Instr* user = use.owner;
-    if (user->op == Op::BRA && &use == &user->guard() && use.inverted())
+    if (user->op == Op::BRA && use.isGuard() && use->inverted())
       branches.push_back(user);
-    else if (user->op == Op::COPY && !use.inverted())
+    else if (user->op == Op::COPY && !use->inverted())
       copies.push_back(user);
   });
   for (Instr* branch : branches)
@@ -33,14 +33,10 @@ void assumeSuccess(Function& function, VRegId answer) {
       if (!function.hasUses(to.reg)) function.erase(copy);
     }
   }
-  function.forEachUse(answer, [&](Operand& use) {
-    isa::Operand yes = isa::Operand::zero(use.file);
-    if (use.inverted()) yes = yes.notted();
-    Instr* user = use.owner;
-    if (&use == &user->guard())
-      function.setGuard(user, yes);
-    else
-      function.setOperand(user, static_cast<unsigned>(&use - &user->op_(0)), yes);
+  function.forEachUse(answer, [&](Ref use) {
+    isa::Operand yes = isa::Operand::zero(use->file);
+    if (use->inverted()) yes = yes.notted();
+    function.setOperand(use, yes);
   });
 }
 

@@ -72,14 +72,14 @@ class SsaBuilder {
       Parts once, twice;
       bool isGuarded = false;
       bool keepsOldValue = false; // a use may read the value of an earlier iteration
-      function_.forEachDef(id, [&](const Operand& def) {
+      function_.forEachDef(id, [&](Ref def) {
         if (!def.owner->block) return;
-        const Parts parts = partsOf(def);
+        const Parts parts = partsOf(*def);
         twice |= once & parts;
         once |= parts;
         if (!def.owner->isGuarded()) return;
         isGuarded = true;
-        liveness_.components().forEach(def,
+        liveness_.components().forEach(*def,
                                        [&](CompId comp) { keepsOldValue |= !liveness_.startsLife(*def.owner, comp); });
       });
       VReg& reg = function_.vreg(id);
@@ -102,16 +102,16 @@ class SsaBuilder {
   /// Whether the definitions dominate all uses, for a register with one definition per component.
   bool definitionsPrecedeUses(VRegId id) const {
     std::vector<const Instr*> defs(function_.vreg(id).width, nullptr);
-    function_.forEachDef(id, [&](const Operand& def) {
-      for (unsigned i = 0; i < def.width; ++i)
-        defs[def.sub + i] = def.owner;
+    function_.forEachDef(id, [&](Ref def) {
+      for (unsigned i = 0; i < def->width; ++i)
+        defs[def->sub + i] = def.owner;
     });
     bool all = true;
-    function_.forEachUse(id, [&](const Operand& use) {
+    function_.forEachUse(id, [&](Ref use) {
       const Instr& user = *use.owner;
       if (!user.block) return;
-      for (unsigned i = 0; i < use.width; ++i) {
-        const Instr* def = defs[use.sub + i];
+      for (unsigned i = 0; i < use->width; ++i) {
+        const Instr* def = defs[use->sub + i];
         all &= def && (def->block == user.block ? order_[def->id] < order_[user.id]
                                                 : dominators_.dominates(def->block->id, user.block->id));
       }
@@ -171,7 +171,7 @@ class SsaBuilder {
     for (VRegId id = 0; id < count; ++id) {
       if (!isRenamed_[id]) continue;
       defBlocks.clear();
-      function_.forEachDef(id, [&](const Operand& def) {
+      function_.forEachDef(id, [&](Ref def) {
         if (def.owner->block) defBlocks.push_back(def.owner->block->id);
       });
       std::sort(defBlocks.begin(), defBlocks.end());

@@ -87,23 +87,22 @@ class Verifier {
       for (const Instr& instr : *block) {
         isInBlock[instr.id] = true;
         for (const Operand& o : instr.refs()) {
-          if (o.owner != &instr) fault(instr, "an operand has a wrong parent instruction");
           if (o.isVirtual() && o.reg < named.size()) ++named[o.reg];
         }
       }
     for (VRegId id = 0; id < function_.vregCount(); ++id) {
       std::uint32_t listed = 0;
-      const Operand* previous = nullptr;
-      for (const Operand* o = function_.vreg(id).refs; o; previous = o, o = o->nextRef) {
-        const Instr* owner = o->owner;
+      for (const Ref ref : function_.refs(id)) {
+        const Instr* owner = ref.owner;
         const bool isLive = owner && owner->id < isInBlock.size() && isInBlock[owner->id];
-        const bool isOf = isLive && o >= owner->operands - 1 && o < owner->operands + owner->operandCount;
-        if (!isOf || !o->isVirtual() || o->reg != id || o->prevRef != previous) {
+        const bool isOf = isLive && (ref.isGuard() || ref.index() < owner->operandCount);
+        if (!isOf || !ref->isVirtual() || ref->reg != id) {
           listFault(id, owner);
           break;
         }
         if (++listed > named[id]) break; // perhaps a ring
       }
+      if (listed <= named[id] && !function_.hasSoundLinks(id)) listFault(id, nullptr);
       if (listed != named[id]) listFault(id, nullptr);
     }
   }

@@ -320,7 +320,7 @@ void AddressFlow::setWord(const Operand& result, unsigned index, const AddressWo
   if (!result.isVirtual()) return publish(value, *current_, "its address escapes");
   W& known = words_[first_[result.reg] + result.sub + index];
   if (!join(known, value, *current_)) return;
-  function_.forEachUse(result.reg, [&](ori::Operand& use) { enqueue(use.owner); });
+  function_.forEachUse(result.reg, [&](ori::Ref use) { enqueue(use.owner); });
 }
 
 void AddressFlow::setPair(const Operand& result, const Pair& value) {

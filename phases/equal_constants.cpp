@@ -31,13 +31,13 @@ std::optional<Number> numberAfter(const ori::Function& function, const Instr& la
   Number number{reg.file, std::vector<std::int32_t>(reg.width)};
   unsigned defs = 0, written = 0;
   bool isNumber = true;
-  function.forEachDef(last.op_(0).reg, [&](const ori::Operand& def) {
+  function.forEachDef(last.op_(0).reg, [&](ori::Ref def) {
     const Instr& instr = *def.owner;
     isNumber = isNumber && setsNumber(instr) && instr.block == last.block && order[instr.id] <= order[last.id];
     if (!isNumber) return;
     ++defs;
-    written |= 1u << def.sub;
-    number.second[def.sub] = instr.op_(1).imm;
+    written |= 1u << def->sub;
+    number.second[def->sub] = instr.op_(1).imm;
   });
   if (!isNumber || defs != reg.width || written != (1u << reg.width) - 1) return std::nullopt;
   return number;
@@ -61,14 +61,14 @@ bool mergeEqualConstants(ori::Function& function) {
       const auto [kept, isFirst] = first.try_emplace(std::move(*number), &instr);
       if (isFirst) continue;
       bool isReadAfter = true; // no word is read before the kept register has all of them
-      function.forEachUse(instr.op_(0).reg, [&](const ori::Operand& use) {
+      function.forEachUse(instr.op_(0).reg, [&](ori::Ref use) {
         isReadAfter &= use.owner->block != block || order[use.owner->id] > order[kept->second->id];
       });
       if (isReadAfter) equal.emplace_back(instr.op_(0).reg, kept->second->op_(0).reg);
     }
     for (const auto& [from, to] : equal) {
       std::vector<Instr*> writers;
-      function.forEachDef(from, [&](const ori::Operand& def) { writers.push_back(def.owner); });
+      function.forEachDef(from, [&](ori::Ref def) { writers.push_back(def.owner); });
       for (Instr* writer : writers)
         function.erase(writer);
       function.replaceAllRefs(from, to);

@@ -28,7 +28,7 @@ class ResultChooser {
       if (function_.vreg(id).file != File::R) continue;
       std::vector<Instr*> guarded;
       std::size_t all = 0;
-      function_.forEachDef(id, [&](const ori::Operand& def) {
+      function_.forEachDef(id, [&](ori::Ref def) {
         ++all;
         if (def.owner->isGuarded()) guarded.push_back(def.owner);
       });

@@ -68,12 +68,12 @@ class GuardedSelects {
 
   /// The predicate for which a select takes the result. None if no select in this block reads it.
   Operand takersOf(const Instr& instr, const ori::Operand& result) const {
-    const ori::Operand* use = nullptr;
-    function_.forEachUse(result.reg, [&](const ori::Operand& o) { use = &o; });
-    if (!use || use->owner->op != Op::SEL || use->owner->block != instr.block) return {};
-    const Operand which = use->owner->op_(3).value();
+    ori::Ref use;
+    function_.forEachUse(result.reg, [&](ori::Ref o) { use = o; });
+    if (!use.owner || use.owner->op != Op::SEL || use.owner->block != instr.block) return {};
+    const Operand which = use.owner->op_(3).value();
     if (!which.isReg(File::P) || !which.isVirtual()) return {};
-    return use == &use->owner->op_(1) ? which : which.notted();
+    return use.index() == 1 ? which : which.notted();
   }
 
   bool visit(Instr& instr, const ori::Operand& result) {
@@ -146,7 +146,7 @@ class GuardedSelects {
         return nullptr;
       Instr*& copy = choice.copy;
       unsigned uses = 0;
-      function_.forEachUse(choice.to.reg, [&](const ori::Operand& o) { copy = o.owner, ++uses; });
+      function_.forEachUse(choice.to.reg, [&](ori::Ref o) { copy = o.owner, ++uses; });
       if (uses != 1 || !isa::desc(copy->op).has(isa::Flag::Copy) || copy->isGuarded() || copy->block != instr.block ||
           copy->op_(0).value() != choice.other || copy->op_(1).value() != choice.to)
         return nullptr;

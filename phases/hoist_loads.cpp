@@ -132,7 +132,7 @@ class LoadHoister {
     for (std::size_t i = 0; i < awaited.size(); ++i)
       for (const ori::Operand& o : awaited[i]->refs()) {
         if (o.isDef || !o.isVirtual()) continue;
-        function_.forEachDef(o.reg, [&](const ori::Operand& def) {
+        function_.forEachDef(o.reg, [&](ori::Ref def) {
           if (def.owner->block == &head && std::ranges::find(awaited, def.owner) == awaited.end())
             awaited.push_back(def.owner);
         });

@@ -90,7 +90,7 @@ bool IndexedLocals::isShared(const Operand& address) const {
   if (!take(address)) return false;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     bool isSum = true;
-    function_.forEachDef(seen[i], [&](const ori::Operand& def) {
+    function_.forEachDef(seen[i], [&](ori::Ref def) {
       const Instr& instr = *def.owner;
       const isa::InstrDesc& row = isa::desc(instr.op);
       isSum &=

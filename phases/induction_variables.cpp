@@ -200,7 +200,7 @@ std::optional<ExitTest> testOf(const Definitions& definitions, const ori::Loops&
   const Operand condition = compare.op_(0).value();
   if (function.vreg(condition.reg).multiDef) return std::nullopt;
   unsigned readers = 0;
-  function.forEachUse(condition.reg, [&](ori::Operand& use) {
+  function.forEachUse(condition.reg, [&](ori::Ref use) {
     ++readers;
     test.branch = use.owner;
   });

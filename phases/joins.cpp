@@ -33,8 +33,8 @@ std::optional<std::vector<BlockId>> Joins::blocksBetween(BlockId branch, BlockId
 std::vector<ori::Instr*> definitionsIn(const ori::Function& function, const ori::Block& block,
                                        const ori::Operand& operand) {
   std::vector<ori::Instr*> definitions;
-  function.forEachDef(operand.reg, [&](const ori::Operand& def) {
-    const bool isRead = def.sub < operand.sub + operand.width && operand.sub < def.sub + def.width;
+  function.forEachDef(operand.reg, [&](ori::Ref def) {
+    const bool isRead = def->sub < operand.sub + operand.width && operand.sub < def->sub + def->width;
     if (isRead && def.owner->block == &block) definitions.push_back(def.owner);
   });
   return definitions;

@@ -29,8 +29,10 @@ bool hasSameResultAt(const ori::Instr& instr, const ori::Instr& at, unsigned mos
 
 std::size_t countRefs(const ori::Function& function, const isa::Operand& reg, std::size_t most) {
   std::size_t count = 0;
-  for (const ori::Operand* o = function.vreg(reg.reg).refs; o && count <= most; o = o->nextRef)
+  for (const ori::Ref o : function.refs(reg.reg)) {
+    if (count > most) break;
     count += overlap(o->value(), reg);
+  }
   return count;
 }
 

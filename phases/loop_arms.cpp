@@ -97,7 +97,7 @@ class ArmPredicator {
 
   bool isReadOutside(const Block& block, VRegId reg) const {
     bool isRead = false;
-    function_.forEachUse(reg, [&](const ori::Operand& o) { isRead |= o.owner->block != &block; });
+    function_.forEachUse(reg, [&](ori::Ref o) { isRead |= o.owner->block != &block; });
     return isRead;
   }
 

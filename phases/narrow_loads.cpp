@@ -57,9 +57,9 @@ class LoadNarrower {
   /// The used part of a result; none if all words or no words are used.
   std::optional<Part> partRead(const ori::Operand& result) const {
     unsigned first = result.width, end = 0;
-    function_.forEachUse(result.reg, [&](const ori::Operand& use) {
-      first = std::min<unsigned>(first, use.sub);
-      end = std::max<unsigned>(end, use.sub + use.width);
+    function_.forEachUse(result.reg, [&](ori::Ref use) {
+      first = std::min<unsigned>(first, use->sub);
+      end = std::max<unsigned>(end, use->sub + use->width);
     });
     if (end <= first) return std::nullopt;
     if (end - first == 1) return Part{first, 1};

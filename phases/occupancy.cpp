@@ -96,7 +96,7 @@ unsigned registersUpToCliff(const ori::Function& function, unsigned live, const 
 unsigned namedRegisters(const ori::Function& function, isa::File file) {
   unsigned count = 0;
   for (ori::VRegId id = 0; id < function.vregCount(); ++id)
-    if (const ori::VReg& reg = function.vreg(id); reg.file == file && reg.refs) count += reg.width;
+    if (const ori::VReg& reg = function.vreg(id); reg.file == file && reg.hasRefs()) count += reg.width;
   return count;
 }
 

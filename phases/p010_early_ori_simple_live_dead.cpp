@@ -36,7 +36,7 @@ bool earlyOriSimpleLiveDead(ori::Function& function, PhaseContext&) {
     function.erase(instr);
     changed = true;
     for (ori::VRegId v : freed)
-      if (!function.hasUses(v)) function.forEachDef(v, [&](ori::Operand& o) { work.push_back(o.owner); });
+      if (!function.hasUses(v)) function.forEachDef(v, [&](ori::Ref o) { work.push_back(o.owner); });
   }
   return changed;
 }

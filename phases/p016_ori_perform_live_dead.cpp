@@ -15,9 +15,9 @@ namespace {
 /// Whether some instruction reads a component that `result` writes.
 bool isRead(const ori::Function& function, const ori::Operand& result) {
   bool isRead = false;
-  function.forEachUse(result.reg, [&](const ori::Operand& use) {
-    const unsigned width = use.isReg() ? use.width : 1;
-    isRead |= use.sub < result.sub + result.width && result.sub < use.sub + width;
+  function.forEachUse(result.reg, [&](ori::Ref use) {
+    const unsigned width = use->isReg() ? use->width : 1;
+    isRead |= use->sub < result.sub + result.width && result.sub < use->sub + width;
   });
   return isRead;
 }
@@ -61,7 +61,7 @@ bool removeUnread(ori::Function& function) {
       if (!o.isDef && o.isVirtual()) freed.push_back(o.reg);
     function.erase(instr);
     for (const ori::VRegId reg : freed)
-      function.forEachDef(reg, [&](ori::Operand& o) { work.push_back(o.owner); });
+      function.forEachDef(reg, [&](ori::Ref o) { work.push_back(o.owner); });
   }
   return changed;
 }

@@ -234,7 +234,7 @@ class Level {
   /// sum would have to be copied in each iteration, since the next one is made before the loop is left.
   bool isRoot(const Plan& plan, const Follower& follower) const {
     bool isReadByRest = false, isReadAfter = false;
-    function_.forEachUse(follower.instr->op_(0).reg, [&](ori::Operand& use) {
+    function_.forEachUse(follower.instr->op_(0).reg, [&](ori::Ref use) {
       isReadAfter |= use.owner->op == Op::PHI || !loops_.contains(plan.loop, use.owner->block->id);
       isReadByRest |= !isFollower(*use.owner);
     });
@@ -255,7 +255,7 @@ class Level {
       const VRegId value = plan.followers[i].instr->op_(0).reg;
       bool isRead = false;
       if (!plan.followers[i].isStep && roots.count(value) == 0)
-        function_.forEachUse(value, [&](ori::Operand& use) {
+        function_.forEachUse(value, [&](ori::Ref use) {
           const auto reader = isFollower(*use.owner) ? byValue_.find(use.owner->op_(0).reg) : byValue_.end();
           isRead |= reader == byValue_.end() || !isDead[reader->second];
         });
@@ -353,7 +353,7 @@ class Level {
     Instr* test = nullptr;
     bool areOthers = false;
     for (VRegId v : {counter.value.reg, counter.next.reg})
-      function_.forEachUse(v, [&](ori::Operand& use) {
+      function_.forEachUse(v, [&](ori::Ref use) {
         Instr* reader = use.owner;
         if (reader == counter.step || isPhiOf(counter, *reader)) return;
         const auto found = isFollower(*reader) ? byValue_.find(reader->op_(0).reg) : byValue_.end();
@@ -658,10 +658,10 @@ class Level {
   }
 
   void replaceUses(VRegId from, VRegId to) {
-    function_.forEachUse(from, [&](ori::Operand& use) {
-      Operand o = use.value();
+    function_.forEachUse(from, [&](ori::Ref use) {
+      Operand o = use->value();
       o.reg = to;
-      function_.setOperand(use.owner, static_cast<unsigned>(&use - use.owner->operands), o);
+      function_.setOperand(use.owner, use.index(), o);
     });
   }
 
@@ -670,7 +670,7 @@ class Level {
     if (plan.dropped) {
       const Counter& counter = plan.counters[*plan.dropped];
       std::vector<Instr*> phis;
-      function_.forEachDef(counter.value.reg, [&](ori::Operand& def) { phis.push_back(def.owner); });
+      function_.forEachDef(counter.value.reg, [&](ori::Ref def) { phis.push_back(def.owner); });
       eraseFollowers(plan);
       for (Instr* phi : phis)
         function_.erase(phi);

@@ -53,7 +53,7 @@ class Sinker {
   struct Side {
     BlockId entry = kNoId; ///< where the side begins: a dominator tree child of that block
     BlockId to = kNoId;    ///< where the value is computed for them
-    std::vector<ori::Operand*> readers;
+    std::vector<ori::Ref> readers;
   };
 
   bool sink(Instr& instr) {
@@ -123,7 +123,7 @@ class Sinker {
   /// Groups the readers by the sides of `from`; false when there are none, or one is in `from` itself.
   bool findSides(const Block& from, ori::VRegId value, std::vector<Side>& sides) const {
     bool areAllBelow = true;
-    function_.forEachUse(value, [&](ori::Operand& use) {
+    function_.forEachUse(value, [&](ori::Ref use) {
       const BlockId at = placeOf(use);
       areAllBelow &= dominators_.strictlyDominates(from.id, at);
       if (!areAllBelow) return;
@@ -133,7 +133,7 @@ class Sinker {
       auto side = std::find_if(sides.begin(), sides.end(), [&](const Side& s) { return s.entry == entry; });
       if (side == sides.end()) side = sides.insert(side, {entry, at, {}});
       side->to = dominators_.commonDominator(side->to, at);
-      side->readers.push_back(&use);
+      side->readers.push_back(use);
     });
     return areAllBelow && !sides.empty();
   }
@@ -213,14 +213,10 @@ class Sinker {
     again->mods = instr.mods;
     again->mayContract = instr.mayContract;
     insertAfterPhis(function_, *function_.block(side.to), again);
-    for (ori::Operand* reader : side.readers) {
-      Instr* owner = reader->owner;
+    for (const ori::Ref reader : side.readers) {
       isa::Operand value = reader->value();
       value.reg = copy.reg;
-      if (reader == &owner->guard())
-        function_.setGuard(owner, value);
-      else
-        function_.setOperand(owner, static_cast<unsigned>(reader - owner->operands), value);
+      function_.setOperand(reader, value);
     }
   }
 

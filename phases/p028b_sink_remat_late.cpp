@@ -127,10 +127,11 @@ class ChainSinker {
     bool isRead = false, areAllAfter = true;
     for (const ori::Operand& result : instr.ops()) {
       if (!result.isDef || !result.isVirtual()) continue;
-      for (const ori::Operand* o = function_.vreg(result.reg).refs; o && areAllAfter; o = o->nextRef) {
+      for (const ori::Ref o : function_.refs(result.reg)) {
+        if (!areAllAfter) break;
         const bool isOther = o->sub >= result.sub + result.width || result.sub >= o->sub + o->width;
         if (isOther) continue; // the other half of a pair
-        areAllAfter = members.contains(o->owner) || (!o->isDef && dominators_.dominates(to, placeOf(*o)));
+        areAllAfter = members.contains(o.owner) || (!o->isDef && dominators_.dominates(to, placeOf(o)));
         isRead |= !o->isDef;
       }
     }
@@ -147,8 +148,8 @@ class ChainSinker {
       for (const Instr* instr : all.instrs)
         for (const ori::Operand& o : instr->ops()) {
           if (!o.isVirtual()) continue;
-          for (const ori::Operand* other = function_.vreg(o.reg).refs; other; other = other->nextRef) {
-            const auto found = part.find(other->owner);
+          for (const ori::Ref other : function_.refs(o.reg)) {
+            const auto found = part.find(other.owner);
             if (!(o.isDef || other->isDef) || found == part.end() || found->second == part[instr]) continue;
             part[instr] = found->second = std::min(found->second, part[instr]);
             isStable = false;
@@ -256,8 +257,8 @@ class ChainSinker {
     for (const Instr* instr : chain.instrs)
       for (const ori::Operand& result : instr->ops()) {
         if (!result.isDef || !result.isVirtual()) continue;
-        for (const ori::Operand* o = function_.vreg(result.reg).refs; o; o = o->nextRef)
-          if (!o->isDef) readers.insert(placeOf(*o));
+        for (const ori::Ref o : function_.refs(result.reg))
+          if (!o->isDef) readers.insert(placeOf(o));
       }
     std::vector<BlockId> path{chain.to};
     if (readers.contains(chain.to)) return path;
@@ -288,8 +289,8 @@ class ChainSinker {
       for (const ori::Operand& o : instr->ops()) {
         if (!o.isVirtual() || o.file != File::R) continue;
         bool isInner = true;
-        for (const ori::Operand* other = function_.vreg(o.reg).refs; other; other = other->nextRef)
-          if (o.isDef ? !other->isDef : other->isDef) isInner = isInner && members.contains(other->owner);
+        for (const ori::Ref other : function_.refs(o.reg))
+          if (o.isDef != other->isDef) isInner = isInner && members.contains(other.owner);
         if (isInner) continue;
         for (unsigned i = 0; i < o.width; ++i) {
           const ori::CompId part = components.of(o.reg, o.sub + i);

@@ -182,7 +182,7 @@ class Replacer {
     const Operand result = instr.op_(0).value();
     if (depth == kMaxClamps || !result.isVirtual() || !rewriter_.isSingle(result.reg)) return false;
     bool isHidden = true;
-    function_.forEachUse(result.reg, [&](ori::Operand& use) {
+    function_.forEachUse(result.reg, [&](ori::Ref use) {
       const Instr& user = *use.owner;
       if (computesFloat(user.op) || user.op == Op::FSETP || user.op == Op::F2I) return;
       const auto choice = choiceOf(user);

@@ -267,7 +267,7 @@ class Level {
     bool isRead = false;
     for (const ori::Operand& o : instr.ops())
       if (o.isDef && o.isVirtual())
-        function_.forEachUse(o.reg, [&](ori::Operand& use) { isRead |= !invariants_.count(use.owner); });
+        function_.forEachUse(o.reg, [&](ori::Ref use) { isRead |= !invariants_.count(use.owner); });
     return isRead;
   }
 
@@ -297,7 +297,7 @@ class Level {
     if (!isa::desc(instr.op).has(Flag::Copy) && instr.op != isa::Op::MOV) return false;
     if (instr.op != isa::Op::MOV || !instr.op_(1).isImm() || !instr.op_(0).isVirtual()) return true;
     bool isCopied = false;
-    function_.forEachUse(instr.op_(0).reg, [&](ori::Operand& use) { isCopied |= isa::desc(use.owner->op).isPseudo(); });
+    function_.forEachUse(instr.op_(0).reg, [&](ori::Ref use) { isCopied |= isa::desc(use.owner->op).isPseudo(); });
     return isCopied;
   }
 

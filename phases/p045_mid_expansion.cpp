@@ -57,7 +57,7 @@ std::optional<WholeProduct> wholeProduct(const Rewriter& rw, Instr& low) {
   // The products use immediates, not registers, for the words of a number.
   if (rw.constantOf(component(a, 0)) && rw.constantOf(component(a, 1))) std::swap(a, b);
   std::optional<WholeProduct> found;
-  rw.function().forEachUse(a.reg, [&](ori::Operand& use) {
+  rw.function().forEachUse(a.reg, [&](ori::Ref use) {
     Instr& middle = *use.owner;
     if (found || middle.block != low.block || middle.op != Op::IMAD_WIDE || isUnused(middle.op_(1).value())) return;
     // in either order of the factors
@@ -66,7 +66,7 @@ std::optional<WholeProduct> wholeProduct(const Rewriter& rw, Instr& low) {
       Instr* cross = rw.producer(middle.op_(4).value(), Op::IMAD_WIDE);
       if (!cross || cross->block != low.block || !isProductOf(rw, *cross, component(x, 1), component(y, 0))) continue;
       if (!cross->op_(4).isZeroReg()) continue;
-      rw.function().forEachUse(middle.op_(0).reg, [&](ori::Operand& read) {
+      rw.function().forEachUse(middle.op_(0).reg, [&](ori::Ref read) {
         Instr& sum = *read.owner;
         if (sum.op != Op::IADD3 || sum.block != low.block || sum.isGuarded() || !sum.op_(5).isZeroReg()) return;
         if (!sum.op_(0).isVirtual() || sum.op_(4).value() != component(middle.op_(0).value(), 0)) return;

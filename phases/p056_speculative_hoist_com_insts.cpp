@@ -110,7 +110,7 @@ class Hoister {
       if (o.isDef || !o.isVirtual()) return false;
       if (const Definitions& of = definitions_[o.reg]; of.count < 2) return of.only && of.only->block == &block;
       bool isThere = false;
-      function_.forEachDef(o.reg, [&](ori::Operand& def) { isThere |= def.owner->block == &block; });
+      function_.forEachDef(o.reg, [&](ori::Ref def) { isThere |= def.owner->block == &block; });
       return isThere;
     });
   }

@@ -110,7 +110,7 @@ class ConditionHoister {
   bool isJustLoaded(const ori::Operand& value, const Block& head, std::size_t depth) const {
     if (!value.isVirtual()) return false;
     bool isLoaded = false;
-    function_.forEachDef(value.reg, [&](ori::Operand& def) {
+    function_.forEachDef(value.reg, [&](ori::Ref def) {
       const Instr& instr = *def.owner;
       if (isa::desc(instr.op).has(isa::Flag::Load)) {
         isLoaded |= instr.block == &head || depth == 0;
@@ -138,7 +138,7 @@ class ConditionHoister {
         if (!o.isDef || !o.isVirtual() || o.file != File::R) continue;
         bool isRead = false;
         function_.forEachUse(o.reg,
-                             [&](ori::Operand& use) { isRead |= std::ranges::find(chain, use.owner) == chain.end(); });
+                             [&](ori::Ref use) { isRead |= std::ranges::find(chain, use.owner) == chain.end(); });
         words += isRead ? o.width : 0;
       }
     return words;

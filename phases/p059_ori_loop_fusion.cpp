@@ -444,12 +444,12 @@ class Fuser {
     for (const Counter& y : b.counters)
       for (const Counter& x : a.counters) {
         if (!wereEqual(x, y)) continue;
-        function_.forEachUse(y.value.reg, [&](ori::Operand& use) {
-          Operand o = use.value();
+        function_.forEachUse(y.value.reg, [&](ori::Ref use) {
+          Operand o = use->value();
           o.reg = x.value.reg;
-          function_.setOperand(use.owner, static_cast<unsigned>(&use - use.owner->operands), o);
+          function_.setOperand(use.owner, use.index(), o);
         });
-        function_.forEachDef(x.value.reg, [&](ori::Operand& def) {
+        function_.forEachDef(x.value.reg, [&](ori::Ref def) {
           for (unsigned i = 1; i + 1 < def.owner->operandCount; i += 2)
             if (def.owner->op_(i + 1).reg == b.latch) function_.setOperand(def.owner, i, y.next);
         });

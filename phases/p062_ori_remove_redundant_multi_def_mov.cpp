@@ -164,7 +164,7 @@ bool dropDeadCycles(ori::Function& function, PhaseContext& context) {
     for (const ori::Operand& o : instr.refs()) {
       if (o.isDef || !o.isVirtual() || isRead[o.reg]) continue;
       isRead[o.reg] = true;
-      function.forEachDef(o.reg, [&](ori::Operand& def) {
+      function.forEachDef(o.reg, [&](ori::Ref def) {
         if (def.owner->block) want(*def.owner);
       });
     }

@@ -159,7 +159,7 @@ class Predicator {
     if (!result.isVirtual() || result.file != File::R || function_.vreg(result.reg).multiDef) return false;
     unsigned uses = 0;
     bool isMerged = true;
-    function_.forEachUse(result.reg, [&](const ori::Operand& use) {
+    function_.forEachUse(result.reg, [&](ori::Ref use) {
       ++uses;
       isMerged &= use.owner->op == Op::PHI && use.owner->block == &meet;
     });

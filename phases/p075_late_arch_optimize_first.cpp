@@ -113,8 +113,8 @@ class Peepholes {
     Operand sibling = value;
     sibling.sub = static_cast<std::uint8_t>(1 - value.sub);
     Instr* twin = nullptr;
-    for (ori::Operand* o = function_.vreg(value.reg).refs; o; o = o->nextRef)
-      if (!o->isDef && o->value() == sibling) twin = o->owner;
+    for (const ori::Ref o : function_.refs(value.reg))
+      if (!o->isDef && o->value() == sibling) twin = o.owner;
     if (!twin || twin->op != Op::SEL || twin->isGuarded() || twin->block != select.block) return std::nullopt;
     if (twin->op_(wantsFirst ? 1 : 2).value() != sibling || twin->op_(3).value() != p) return std::nullopt;
     const bool isHigh = value.sub == 1;
@@ -207,9 +207,9 @@ class Peepholes {
   std::optional<std::vector<const Instr*>> othersThatName(ori::VRegId reg, const Instr& instr) const {
     std::vector<const Instr*> others;
     unsigned left = kMaxRefs;
-    for (const ori::Operand* o = function_.vreg(reg).refs; o; o = o->nextRef) {
+    for (const ori::Ref o : function_.refs(reg)) {
       if (left-- == 0 || others.size() == kMaxOthers) return std::nullopt;
-      if (o->owner != &instr && o->owner->block == instr.block) others.push_back(o->owner);
+      if (o.owner != &instr && o.owner->block == instr.block) others.push_back(o.owner);
     }
     return others;
   }

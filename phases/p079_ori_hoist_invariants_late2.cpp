@@ -320,7 +320,7 @@ class Level {
     bool isRead = false;
     for (const ori::Operand& o : instr.ops())
       if (o.isDef && o.isVirtual())
-        function_.forEachUse(o.reg, [&](ori::Operand& use) { isRead |= invariants_.count(use.owner) == 0; });
+        function_.forEachUse(o.reg, [&](ori::Ref use) { isRead |= invariants_.count(use.owner) == 0; });
     return isRead;
   }
 
@@ -351,7 +351,7 @@ class Level {
     if (!isa::desc(instr.op).has(Flag::Copy) && instr.op != Op::MOV) return false;
     if (!instr.op_(1).isImm() || !instr.op_(0).isVirtual()) return false;
     bool isCopied = false;
-    function_.forEachUse(instr.op_(0).reg, [&](ori::Operand& use) { isCopied |= isa::desc(use.owner->op).isPseudo(); });
+    function_.forEachUse(instr.op_(0).reg, [&](ori::Ref use) { isCopied |= isa::desc(use.owner->op).isPseudo(); });
     return isCopied;
   }
 

@@ -84,7 +84,7 @@ class Inserter {
     std::optional<bool>& known = writtenTogether_[v];
     if (!known) {
       known = true;
-      function_.forEachDef(v, [&](ori::Operand& def) { *known &= divergence_.isUniformBlock(def.owner->block->id); });
+      function_.forEachDef(v, [&](ori::Ref def) { *known &= divergence_.isUniformBlock(def.owner->block->id); });
     }
     return *known;
   }
@@ -103,7 +103,7 @@ class Inserter {
 /// Whether there is anything to do. Most functions have neither uniform registers nor such calls, and need no analysis.
 bool isConcerned(const ori::Function& function) {
   for (VRegId v = 0; v < function.vregCount(); ++v)
-    if (function.vreg(v).file == File::UR && function.vreg(v).refs) return true;
+    if (function.vreg(v).file == File::UR && function.vreg(v).hasRefs()) return true;
   for (const ori::Block* block : function.layout())
     for (const Instr& instr : *block)
       if (allowsConvAlloc(instr)) return true;

@@ -288,8 +288,8 @@ class TailMerger {
       }
     }
     std::size_t all = 0;
-    for (const ori::Operand* o = function_.vreg(reg).refs; o && all <= named; o = o->nextRef)
-      ++all;
+    for ([[maybe_unused]] const ori::Ref o : function_.refs(reg))
+      if (++all > named) break;
     reach.isOwn = reach.isDefined && isPlain && all == named && lastUse <= reach.nearest;
     return reach;
   }

@@ -158,14 +158,14 @@ void RegisterFacts::addValues(const ori::Function& function, File file, const st
   }
   for (VRegId v = 0; v < function.vregCount(); ++v) {
     const ori::VReg& reg = function.vreg(v);
-    if (reg.file != file || reg.refs == nullptr) continue;
+    if (reg.file != file || !reg.hasRefs()) continue;
     Value value{v, file, reg.width, std::string(reg.name), ori::printOperand(function, function.use(v)), {},
                 0, {},   {},        !reg.divergent};
     for (unsigned i = 0; i < reg.width; ++i)
       value.live.unite(ranges.component(v, i));
     if (webs.webOf[v] != ~0u) value.run = firstRun + webs.webOf[v];
-    for (const ori::Operand* o = reg.refs; o != nullptr; o = o->nextRef)
-      value.refs.push_back({numberOf[o->owner->id], o->isDef});
+    for (const ori::Ref o : function.refs(v))
+      value.refs.push_back({numberOf[o.owner->id], o->isDef});
     std::ranges::sort(value.refs, {}, [](const Reference& r) { return std::pair(r.instr, r.isDef); });
     const auto same = [](const Reference& a, const Reference& b) { return a.instr == b.instr && a.isDef == b.isDef; };
     value.refs.erase(std::unique(value.refs.begin(), value.refs.end(), same), value.refs.end());

@@ -23,7 +23,7 @@ bool readsUniformOfLoop(const ori::Function& function, const ori::Loops& loops, 
   return std::ranges::any_of(instr.ops(), [&](const ori::Operand& o) {
     if (o.isDef || !o.isVirtual() || (o.file != isa::File::UR && o.file != isa::File::UP)) return false;
     bool isOfLoop = false;
-    function.forEachDef(o.reg, [&](const ori::Operand& def) { isOfLoop |= loops.depth(def.owner->block->id) > 0; });
+    function.forEachDef(o.reg, [&](ori::Ref def) { isOfLoop |= loops.depth(def.owner->block->id) > 0; });
     return isOfLoop;
   });
 }

@@ -19,7 +19,7 @@ namespace {
 std::vector<std::pair<unsigned, unsigned>> partsOf(const ori::Function& function, VRegId id) {
   const unsigned width = function.vreg(id).width;
   std::uint32_t joined = 0; // bit i: some operand uses the components i and i + 1
-  for (const Operand* o = function.vreg(id).refs; o; o = o->nextRef)
+  for (const ori::Ref o : function.refs(id))
     for (unsigned i = o->sub; i + 1U < o->sub + std::max<unsigned>(o->width, 1); ++i)
       joined |= 1U << i;
   std::vector<std::pair<unsigned, unsigned>> parts{{0, 1}};
@@ -47,18 +47,14 @@ void split(ori::Function& function, VRegId id, const std::vector<std::pair<unsig
 } // namespace
 
 void renameWords(ori::Function& function, VRegId from, std::span<const isa::Operand> words) {
-  std::vector<Operand*> references;
-  for (Operand* o = function.vreg(from).refs; o; o = o->nextRef)
+  std::vector<ori::Ref> references;
+  for (const ori::Ref o : function.refs(from))
     references.push_back(o);
-  for (Operand* o : references) {
+  for (const ori::Ref o : references) {
     isa::Operand value = o->value();
     value.reg = words[o->sub].reg;
     value.sub = words[o->sub].sub;
-    ori::Instr& owner = *o->owner;
-    if (o == &owner.guard())
-      function.setGuard(&owner, value);
-    else
-      function.setOperand(&owner, static_cast<unsigned>(o - owner.operands), value);
+    function.setOperand(o, value);
   }
 }
 
@@ -66,7 +62,7 @@ bool splitComponents(ori::Function& function) {
   bool isChanged = false;
   const auto count = static_cast<VRegId>(function.vregCount());
   for (VRegId id = 0; id < count; ++id) {
-    if (function.vreg(id).width < 2 || function.vreg(id).refs == nullptr) continue;
+    if (function.vreg(id).width < 2 || !function.vreg(id).hasRefs()) continue;
     const std::vector<std::pair<unsigned, unsigned>> parts = partsOf(function, id);
     if (parts.size() < 2) continue;
     split(function, id, parts);

@@ -48,7 +48,7 @@ class LifetimeSplitter {
     for (VRegId id = 0; id < count; ++id) {
       if (function_.vreg(id).file != File::R) continue;
       unsigned guarded = 0, plain = 0;
-      function_.forEachDef(id, [&](const ori::Operand& def) { ++(def.owner->isGuarded() ? guarded : plain); });
+      function_.forEachDef(id, [&](ori::Ref def) { ++(def.owner->isGuarded() ? guarded : plain); });
       isCandidate_[id] = guarded > 0 && plain > function_.vreg(id).width;
       isAny |= isCandidate_[id];
     }
@@ -97,8 +97,8 @@ class LifetimeSplitter {
     bool isChanged = false;
     for (const auto& [id, references] : closed_) {
       unsigned all = 0;
-      function_.forEachDef(id, [&](const ori::Operand&) { ++all; });
-      function_.forEachUse(id, [&](const ori::Operand&) { ++all; });
+      function_.forEachDef(id, [&](ori::Ref) { ++all; });
+      function_.forEachUse(id, [&](ori::Ref) { ++all; });
       if (all == references.size()) continue; // the only remaining lifetime
       const ori::VReg old = function_.vreg(id);
       const VRegId fresh = function_.newVReg(old.file, old.width, old.name);

@@ -44,7 +44,7 @@ std::optional<TexelSlots> texelSlots(const Instr& instr) {
 /// The registers of a fetch of all components, and the uses of each.
 struct Texel {
   Operand low, high;
-  std::array<std::vector<ori::Operand*>, kComponents> uses;
+  std::array<std::vector<ori::Ref>, kComponents> uses;
 
   unsigned usedMask() const {
     unsigned mask = 0;
@@ -61,8 +61,8 @@ std::optional<Texel> texelOf(const ori::Function& function, const Instr& instr, 
   for (const auto& [result, first] : {std::pair{texel.low, 0u}, std::pair{texel.high, 2u}}) {
     if (!result.isReg(File::R) || !result.isVirtual() || result.sub != 0 || result.width != 2) return std::nullopt;
     if (function.vreg(result.reg).width != 2 || function.vreg(result.reg).multiDef) return std::nullopt;
-    for (ori::Operand* ref = function.vreg(result.reg).refs; ref; ref = ref->nextRef) {
-      if (ref->isDef ? ref->owner != &instr : ref->width != 1 || ref < ref->owner->operands) return std::nullopt;
+    for (const ori::Ref ref : function.refs(result.reg)) {
+      if (ref->isDef ? ref.owner != &instr : ref->width != 1 || ref.isGuard()) return std::nullopt;
       if (!ref->isDef) texel.uses[first + ref->sub].push_back(ref);
     }
   }
@@ -79,15 +79,15 @@ bool narrow(ori::Function& function, Instr& instr) {
   const auto newRegister = [&](unsigned width) { return function.use(function.newVReg(File::R, width)); };
   const Operand low = newRegister(count >= 2 ? 2 : 1), high = count == 3 ? newRegister(1) : Operand::rz();
   unsigned next = 0;
-  for (const std::vector<ori::Operand*>& uses : texel->uses) {
+  for (const std::vector<ori::Ref>& uses : texel->uses) {
     if (uses.empty()) continue;
     const Operand component = next < 2 ? ori::component(low, next) : high;
     ++next;
-    for (ori::Operand* use : uses) {
+    for (const ori::Ref use : uses) {
       Operand value = use->value();
       value.reg = component.reg;
       value.sub = component.sub;
-      function.setOperand(use->owner, static_cast<unsigned>(use - use->owner->operands), value);
+      function.setOperand(use, value);
     }
   }
   isa::setMod(instr.op, instr.mods, {Mod::Mask, mask});

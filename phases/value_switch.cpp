@@ -118,7 +118,7 @@ std::optional<WordTest> wordTestAt(const ori::Function& function, Block* block) 
   if (!compare || compare->block != block || compare->op != Op::ISETP || compare->isGuarded() || !isPlain(*compare))
     return std::nullopt;
   unsigned readers = 0;
-  function.forEachUse(guard.reg, [&](ori::Operand&) { ++readers; });
+  function.forEachUse(guard.reg, [&](ori::Ref) { ++readers; });
   const auto number = numberOf(compare->op_(3).value());
   if (readers != 1 || !number) return std::nullopt;
   const ori::Operand& value = compare->op_(2);

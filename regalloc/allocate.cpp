@@ -265,7 +265,7 @@ class Allocator {
 
   bool namesRegistersOf(File file) const {
     for (ori::VRegId id = 0; id < function_.vregCount(); ++id)
-      if (const ori::VReg& reg = function_.vreg(id); reg.file == file && reg.refs != nullptr) return true;
+      if (const ori::VReg& reg = function_.vreg(id); reg.file == file && reg.hasRefs()) return true;
     return false;
   }
 

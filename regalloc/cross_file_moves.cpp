@@ -164,10 +164,7 @@ class Forwarder {
         before = instr->prev;
         const ori::VRegId word = homeWrittenBy(*instr);
         if (word == ori::kNoId) continue;
-        const Operand* o = function_.vreg(word).refs;
-        while (o && o->isDef)
-          o = o->nextRef;
-        if (!o) remove(*instr);
+        if (!function_.hasUses(word)) remove(*instr);
       }
   }
 

@@ -56,10 +56,10 @@ inline const ori::Instr* onlyReader(const ori::Function& function, const ori::In
   if (!temp.isVirtual() || temp.sub != 0 || std::max(temp.width, std::uint8_t{1}) != function.vreg(temp.reg).width)
     return nullptr;
   const ori::Instr* reader = nullptr;
-  for (const ori::Operand* o = function.vreg(temp.reg).refs; o; o = o->nextRef) {
-    if (o->owner == &move) continue;
-    if (o->isDef || (reader && reader != o->owner)) return nullptr;
-    reader = o->owner;
+  for (const ori::Ref o : function.refs(temp.reg)) {
+    if (o.owner == &move) continue;
+    if (o->isDef || (reader && reader != o.owner)) return nullptr;
+    reader = o.owner;
   }
   return reader;
 }

@@ -22,8 +22,8 @@ LifeFinder::LifeFinder(const NumberedCode& code)
 
 void LifeFinder::findReferences(const Web& web, Life& life) const {
   for (const auto& [v, offset] : web.members)
-    for (const ori::Operand* o = code_.function().vreg(v).refs; o; o = o->nextRef)
-      life.references.push_back({code_.number(*o->owner), o->owner->block->id, !o->isDef, o->isDef});
+    for (const ori::Ref o : code_.function().refs(v))
+      life.references.push_back({code_.number(*o.owner), o.owner->block->id, !o->isDef, o->isDef});
   std::ranges::sort(life.references, {}, &Reference::number);
   std::size_t count = 0;
   for (const Reference& r : life.references) {

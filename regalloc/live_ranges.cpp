@@ -259,8 +259,8 @@ bool mayDrop(const Instr& instr, const Operand& result) {
 }
 
 bool isDropped(const Function& function, ori::VRegId v) {
-  for (const Operand* o = function.vreg(v).refs; o; o = o->nextRef)
-    if (!o->isDef || !mayDrop(*o->owner, *o)) return false;
+  for (const ori::Ref o : function.refs(v))
+    if (!o->isDef || !mayDrop(*o.owner, *o)) return false;
   return true;
 }
 

@@ -72,8 +72,8 @@ class MovePlacer {
   /// Whether all definitions are unguarded. Values that exist only where a guard is true cannot be copied alone.
   bool isWhole(const Web& web) const {
     for (const auto& [v, offset] : web.members)
-      for (const ori::Operand* o = code_.function().vreg(v).refs; o; o = o->nextRef)
-        if (o->isDef && o->owner->isGuarded() && !isLiveAt(web, 2 * code_.number(*o->owner))) return false;
+      for (const ori::Ref o : code_.function().refs(v))
+        if (o->isDef && o.owner->isGuarded() && !isLiveAt(web, 2 * code_.number(*o.owner))) return false;
     return true;
   }
 
@@ -399,12 +399,11 @@ class MoveInserter {
       VRegId name;
     };
     std::vector<Named> all;
-    for (const ori::Operand* o = function_.vreg(v).refs; o; o = o->nextRef) {
-      if (!ranges_.isNumbered(*o->owner)) continue; // a copy that was inserted for another member
-      const Point point = o->isDef ? ranges_.defPoint(*o->owner) : ranges_.usePoint(*o->owner);
+    for (const ori::Ref o : function_.refs(v)) {
+      if (!ranges_.isNumbered(*o.owner)) continue; // a copy that was inserted for another member
+      const Point point = o->isDef ? ranges_.defPoint(*o.owner) : ranges_.usePoint(*o.owner);
       for (std::size_t i = 0; i < stays.size(); ++i)
-        if (stays[i].start <= point && point < stays[i].end)
-          all.push_back({o->owner, static_cast<unsigned>(o - &o->owner->op_(0)), names[i]});
+        if (stays[i].start <= point && point < stays[i].end) all.push_back({o.owner, o.index(), names[i]});
     }
     for (const Named& n : all) {
       isa::Operand operand = n.instr->op_(n.index).value();

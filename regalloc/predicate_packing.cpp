@@ -112,7 +112,7 @@ class Packer {
       return std::nullopt;
     Spilled spilled{&store, {}, 0};
     bool isPackable = true;
-    function_.forEachUse(word.reg, [&](const Operand& use) {
+    function_.forEachUse(word.reg, [&](ori::Ref use) {
       Instr* reload = use.owner;
       isPackable &= reload->op == Op::ISETP && !reload->isGuarded() && state_.assignment.fileMove(*reload) != nullptr;
       if (!isPackable) return;

@@ -211,7 +211,7 @@ bool Recomputation::mergeComparison(Recipe& recipe) {
   if (sources.size() != 2) return false;
   auto usesOf = [&](unsigned i) {
     unsigned uses = 0;
-    if (both.op_(i).isVirtual()) function_.forEachUse(both.op_(i).reg, [&](const Operand&) { ++uses; });
+    if (both.op_(i).isVirtual()) function_.forEachUse(both.op_(i).reg, [&](ori::Ref) { ++uses; });
     return uses;
   };
   // The source with more uses remains as the predicate operand.
@@ -238,8 +238,8 @@ bool Recomputation::mergeComparison(Recipe& recipe) {
 
 bool Recomputation::dominatesReads(VRegId value, const Instr& definition) {
   bool isFit = true;
-  function_.forEachUse(
-      value, [&](const Operand& use) { isFit = isFit && use.owner->block && dominates(definition, *use.owner); });
+  function_.forEachUse(value,
+                       [&](ori::Ref use) { isFit = isFit && use.owner->block && dominates(definition, *use.owner); });
   return isFit;
 }
 
@@ -286,7 +286,7 @@ void Recomputation::addTo(Webs& registers, const Webs& webs, std::span<const std
 
 Recomputation::Longer Recomputation::longerLives(VRegId value, const Recipe& recipe) {
   Longer longer;
-  function_.forEachUse(value, [&](const Operand& use) {
+  function_.forEachUse(value, [&](ori::Ref use) {
     const Instr* place = placeOf(*use.owner);
     forEachSource(recipe, [&](const IsaOperand& o) {
       if (!o.isVirtual()) return;

@@ -89,10 +89,10 @@ Placer::Placer(const ori::Function& function, const Webs& webs) : webs_(webs), i
   for (const Web& web : webs.all) {
     firstPartner_.push_back(static_cast<std::uint32_t>(partners_.size()));
     for (auto [v, offset] : web.members)
-      for (const Operand* o = function.vreg(v).refs; o; o = o->nextRef) {
-        if (isSumOf(*o->owner, *o)) isSum_[firstPartner_.size() - 1] = true;
-        if (o->owner->op != ori::Op::COPY) continue;
-        const Operand& other = o->owner->op_(o == &o->owner->op_(0) ? 1 : 0);
+      for (const ori::Ref o : function.refs(v)) {
+        if (isSumOf(*o.owner, *o)) isSum_[firstPartner_.size() - 1] = true;
+        if (o.owner->op != ori::Op::COPY) continue;
+        const Operand& other = o.owner->op_(o.index() == 0 ? 1 : 0);
         if (!other.isReg() || other.file != o->file) continue;
         const std::int64_t back = static_cast<std::int64_t>(o->sub) + offset;
         if (!other.isVirtual()) {

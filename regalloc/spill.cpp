@@ -219,8 +219,8 @@ class Spiller {
   /// Instructions that use or define the register, each once, in a stable order.
   std::vector<Instr*> ownersOf(VRegId v) const {
     std::vector<Instr*> owners;
-    for (const Operand* o = function_.vreg(v).refs; o; o = o->nextRef)
-      owners.push_back(o->owner);
+    for (const ori::Ref o : function_.refs(v))
+      owners.push_back(o.owner);
     std::sort(owners.begin(), owners.end(), [](const Instr* a, const Instr* b) { return a->id < b->id; });
     owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
     return owners;
@@ -312,7 +312,7 @@ class Spiller {
     if (!def || !isPureComputation(*def) || state_.assignment.spillMoves.count(def->id)) return;
     for (const Operand& o : def->ops()) {
       bool isRead = false;
-      if (o.isDef && o.isVirtual()) function_.forEachUse(o.reg, [&](const Operand&) { isRead = true; });
+      if (o.isDef && o.isVirtual()) function_.forEachUse(o.reg, [&](ori::Ref) { isRead = true; });
       if (isRead) return;
     }
     function_.erase(def);

@@ -75,7 +75,7 @@ class PredicateCombiner {
   Instr* onlyUse(VRegId v) const {
     Instr* only = nullptr;
     unsigned count = 0;
-    function_.forEachUse(v, [&](const Operand& use) {
+    function_.forEachUse(v, [&](ori::Ref use) {
       only = use.owner;
       ++count;
     });
@@ -83,12 +83,12 @@ class PredicateCombiner {
   }
 
   /// The reload of a predicate before the instruction, if nothing else uses its result.
-  Source sourceOf(const Operand& o) const {
+  Source sourceOf(const Instr& reader, const Operand& o) const {
     Source source{o.value()};
     if (!o.isVirtual() || o.file != File::P) return source;
     Instr* def = function_.singleDef(o.reg);
-    if (!def || def->op != Op::ISETP || def->block != o.owner->block || def->isGuarded() ||
-        !state_.assignment.fileMove(*def) || onlyUse(o.reg) != o.owner)
+    if (!def || def->op != Op::ISETP || def->block != reader.block || def->isGuarded() ||
+        !state_.assignment.fileMove(*def) || onlyUse(o.reg) != &reader)
       return source;
     const Operand& word = def->op_(kReloadedWord);
     if (predicateIn(word.reg) == ori::kNoId) return source;
@@ -122,7 +122,7 @@ class PredicateCombiner {
     unsigned reloads = 0, predicates = 0;
     for (unsigned i = 0; i < kSources; ++i) {
       const Operand& o = plop.op_(kFirstSource + i);
-      sources[i] = sourceOf(o);
+      sources[i] = sourceOf(plop, o);
       reloads += sources[i].reload != nullptr;
       predicates += !o.isZeroReg();
     }

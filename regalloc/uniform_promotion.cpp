@@ -21,9 +21,8 @@ bool UniformPromotion::take(const Web& web) {
 bool UniformPromotion::isWrittenByWarp(ori::VRegId v) const {
   if (v >= known_ || divergence_->isDivergent(v)) return false;
   bool isFit = true;
-  function_.forEachDef(v, [&](const ori::Operand& def) {
-    isFit &= !def.owner->isGuarded() && divergence_->isUniformBlock(def.owner->block->id);
-  });
+  function_.forEachDef(
+      v, [&](ori::Ref def) { isFit &= !def.owner->isGuarded() && divergence_->isUniformBlock(def.owner->block->id); });
   return isFit;
 }
 

@@ -296,8 +296,8 @@ class ChainBuilder {
 void weigh(Web& web, const ori::Function& function, const WebOptions& options) {
   for (auto [v, offset] : web.members) {
     if (!options.unspillable.empty() && options.unspillable[v]) web.weight = std::numeric_limits<double>::infinity();
-    for (const Operand* o = function.vreg(v).refs; o; o = o->nextRef)
-      web.weight += weightOf(*o->owner);
+    for (const ori::Ref o : function.refs(v))
+      web.weight += weightOf(*o.owner);
   }
   std::uint64_t length = 1;
   for (const Range& r : web.components)

@@ -148,10 +148,10 @@ class Divergence::Solver {
     for (VRegId v = 0; v < function_.vregCount(); ++v) {
       if (!function_.vreg(v).multiDef) continue;
       seen.assign(function_.vreg(v).width, false);
-      function_.forEachDef(v, [&](Operand& def) {
+      function_.forEachDef(v, [&](Ref def) {
         if (!def.owner->block) return;
         definesMultiple_[def.owner->block->id] = true;
-        for (std::size_t i = def.sub; i < def.sub + std::size_t{def.width}; ++i) {
+        for (std::size_t i = def->sub; i < def->sub + std::size_t{def->width}; ++i) {
           if (seen[i]) isMultiple_[v] = true;
           seen[i] = true;
         }
@@ -178,7 +178,7 @@ class Divergence::Solver {
       const VRegId v = work_.back();
       work_.pop_back();
       // Most uses follow the definition and have been visited since it changed.
-      function_.forEachUse(v, [&](Operand& use) {
+      function_.forEachUse(v, [&](Ref use) {
         if (visitedAt_[use.owner->id] <= changedAt_[v]) visit(*use.owner);
       });
     }
@@ -348,7 +348,7 @@ class Divergence::Solver {
         for (const Operand& def : resultSlots(instr)) {
           if (!def.isDef || !def.isVirtual() || differsInAllBits(def.reg)) continue;
           bool isReadAfter = false;
-          function_.forEachUse(def.reg, [&](Operand& use) { isReadAfter |= back_[use.owner->block->id] != stamp_; });
+          function_.forEachUse(def.reg, [&](Ref use) { isReadAfter |= back_[use.owner->block->id] != stamp_; });
           if (isReadAfter) diverge(def.reg);
         }
   }
@@ -368,8 +368,7 @@ class Divergence::Solver {
     if (isMultiple_[v] || function_.vreg(v).multiDef) return true;
     if (function_.ssa) return false;
     bool isDominated = true;
-    function_.forEachUse(v,
-                         [&](Operand& use) { isDominated &= dominators_.dominates(definedIn, use.owner->block->id); });
+    function_.forEachUse(v, [&](Ref use) { isDominated &= dominators_.dominates(definedIn, use.owner->block->id); });
     return !isDominated;
   }
 
@@ -433,7 +432,7 @@ class Divergence::Solver {
       for (const Instr& instr : *function_.block(id))
         for (const Operand& def : instr.ops()) {
           if (!def.isDef || !def.isVirtual()) continue;
-          function_.forEachUse(def.reg, [&](Operand& use) {
+          function_.forEachUse(def.reg, [&](Ref use) {
             if (use.owner->block->id != id) diverge(def.reg);
           });
         }

@@ -44,8 +44,8 @@ class Liveness::Solver {
       select(reg, blocks);
     // Other values of a predicate change the live ranges of registers that are written or read under it.
     for (const VRegId reg : changed)
-      cfg_.function().forEachUse(reg, [&](const Operand& use) {
-        if (&use != &use.owner->guard()) return;
+      cfg_.function().forEachUse(reg, [&](Ref use) {
+        if (!use.isGuard()) return;
         for (const Operand& o : use.owner->ops())
           if (o.isVirtual() && o.reg != isa::Operand::kNoReg) select(o.reg, blocks);
       });
@@ -154,15 +154,15 @@ class Liveness::Solver {
     if (isSelected(components_.of(reg, 0))) return;
     for (CompId comp = components_.of(reg, 0), n = 0; n < cfg_.function().vreg(reg).width; ++comp, ++n)
       selected_[comp / 64] |= bitOf(comp);
-    const auto add = [&](const Operand& operand) {
-      const Instr& owner = *operand.owner;
+    const auto add = [&](Ref ref) {
+      const Instr& owner = *ref.owner;
       namesSelected_[owner.id] = true;
       if (owner.block && cfg_.isReachable(owner.block->id)) blocks.push_back(owner.block->id);
-      if (operand.isDef || !isPhi(owner)) return;
-      const BlockId from = owner.op_(static_cast<unsigned>(&operand - owner.operands) + 1).reg;
+      if (ref->isDef || !isPhi(owner)) return;
+      const BlockId from = owner.op_(ref.index() + 1).reg;
       if (!cfg_.isReachable(from)) return;
       blocks.push_back(from);
-      components_.forEach(operand, [&](CompId comp) { phiUses_.emplace_back(from, comp); });
+      components_.forEach(*ref, [&](CompId comp) { phiUses_.emplace_back(from, comp); });
     };
     cfg_.function().forEachUse(reg, add);
     cfg_.function().forEachDef(reg, add);

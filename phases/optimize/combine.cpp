@@ -214,9 +214,9 @@ bool isInversionForTables(const Rewriter& rw, const Instr& source, const Operand
     const Operand& input = source.op_(2 + i).value();
     if (!input.isReg(File::R) || !input.isVirtual()) return false;
     bool areTables = true;
-    rw.function().forEachUse(term.reg, [&](const ori::Operand& use) {
+    rw.function().forEachUse(term.reg, [&](ori::Ref use) {
       const Instr& user = *use.owner;
-      areTables &= user.op == Op::LOP3 && isUnused(user.op_(0).value()) && use.value().isReg(File::R);
+      areTables &= user.op == Op::LOP3 && isUnused(user.op_(0).value()) && use->value().isReg(File::R);
     });
     return areTables;
   }

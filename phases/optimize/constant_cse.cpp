@@ -102,13 +102,11 @@ class Sharing {
       known.push_back({reg, instr.block->id});
       return false;
     }
-    std::vector<ori::Operand*> uses;
-    function_.forEachUse(reg, [&](ori::Operand& use) { uses.push_back(&use); });
-    for (ori::Operand* use : uses) {
+    function_.forEachUse(reg, [&](ori::Ref use) {
       Operand value = use->value();
       value.reg = known.back().reg;
-      function_.setOperand(use->owner, static_cast<unsigned>(use - use->owner->operands), value);
-    }
+      function_.setOperand(use, value);
+    });
     for (unsigned k = 0; k < constant->width; ++k)
       function_.erase(constant->moves[k]);
     return true;
@@ -124,15 +122,15 @@ class Sharing {
     constant.file = reg.file;
     constant.width = reg.width;
     bool isPlain = true;
-    for (ori::Operand* o = reg.refs; o; o = o->nextRef) {
+    for (const ori::Ref o : function_.refs(result.reg)) {
       if (o->isDef) {
-        const auto word = constantWord(*o->owner);
-        if (!word || o->width != 1 || o->owner->block != instr.block) return std::nullopt;
-        constant.moves[o->sub] = o->owner;
+        const auto word = constantWord(*o.owner);
+        if (!word || o->width != 1 || o.owner->block != instr.block) return std::nullopt;
+        constant.moves[o->sub] = o.owner;
         constant.words[o->sub] = *word;
       } else {
         // A phi needs its own register anyway.
-        isPlain = isPlain && o >= o->owner->operands && !isa::desc(o->owner->op).isPseudo();
+        isPlain = isPlain && !o.isGuard() && !isa::desc(o.owner->op).isPseudo();
       }
     }
     for (unsigned k = 0; k < constant.width; ++k)
@@ -163,10 +161,10 @@ class Sharing {
   /// Whether all uses can have a uniform register (phase 74).
   bool canBeUniform(ori::VRegId reg) const {
     bool canBe = true;
-    function_.forEachUse(reg, [&](ori::Operand& use) {
-      Operand uniform = use.value();
+    function_.forEachUse(reg, [&](ori::Ref use) {
+      Operand uniform = use->value();
       uniform.file = File::UR;
-      canBe = canBe && Rewriter::fitsWith(*use.owner, static_cast<unsigned>(&use - use.owner->operands), uniform);
+      canBe = canBe && Rewriter::fitsWith(*use.owner, use.index(), uniform);
     });
     return canBe;
   }

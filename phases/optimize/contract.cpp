@@ -40,8 +40,8 @@ const Instr* fusibleProduct(const Rewriter& rw, const Instr& sum, const Operand&
   const Instr* product = rw.producer(term, family.product);
   if (!product || !product->mayContract || saturates(*product)) return nullptr;
   bool isWorth = takesProduct(sum, term, family, *product);
-  rw.function().forEachUse(
-      term.reg, [&](const ori::Operand& use) { isWorth &= takesProduct(*use.owner, use.value(), family, *product); });
+  rw.function().forEachUse(term.reg,
+                           [&](ori::Ref use) { isWorth &= takesProduct(*use.owner, use->value(), family, *product); });
   return isWorth && isMovable(rw, product->op_(1).value()) && isMovable(rw, product->op_(2).value()) ? product
                                                                                                      : nullptr;
 }

@@ -281,16 +281,16 @@ bool propagateConstantLoad(Rewriter& rw, Instr& instr) {
     if (use.width != 1 || use.sub < result.sub || use.sub >= result.sub + result.width) return std::nullopt;
     return Operand::constant(place->bank, place->imm + 4 * (use.sub - result.sub));
   };
-  std::vector<ori::Operand*> uses;
-  for (ori::Operand* o = rw.function().vreg(result.reg).refs; o; o = o->nextRef) {
+  std::vector<ori::Ref> uses;
+  for (const ori::Ref o : rw.function().refs(result.reg)) {
     if (o->isDef) {
-      if (o->owner != &instr) return false;
+      if (o.owner != &instr) return false;
       continue;
     }
-    Instr& user = *o->owner;
+    Instr& user = *o.owner;
     const std::optional<Operand> value = constantFor(*o);
-    if (!value || uses.size() == kMaxUses || o < user.operands) return false;
-    const auto slot = static_cast<unsigned>(o - user.operands);
+    if (!value || uses.size() == kMaxUses || o.isGuard()) return false;
+    const unsigned slot = o.index();
     const isa::InstrDesc& row = isa::desc(user.op);
     if (row.pipe != isa::Pipe::Alu && row.pipe != isa::Pipe::Fma) return false;
     const std::optional<Operand> full = withModifiersOf(user, slot, o->value(), *value);
@@ -299,8 +299,8 @@ bool propagateConstantLoad(Rewriter& rw, Instr& instr) {
   }
   // One instruction may use it twice. Then only the first use is replaced, and the load is kept for the other.
   bool isChanged = false;
-  for (ori::Operand* o : uses)
-    isChanged |= replaceUse(rw, *o->owner, static_cast<unsigned>(o - o->owner->operands), *constantFor(*o));
+  for (const ori::Ref o : uses)
+    isChanged |= replaceUse(rw, *o.owner, o.index(), *constantFor(*o));
   return isChanged;
 }
 

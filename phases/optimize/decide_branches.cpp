@@ -33,8 +33,10 @@ class Predicates {
   bool hasOtherUses(const Operand& guard) const {
     if (!isSingle(guard)) return false;
     unsigned uses = 0;
-    for (const ori::Operand* o = function_.vreg(guard.reg).refs; o && uses < 2; o = o->nextRef)
+    for (const ori::Ref o : function_.refs(guard.reg)) {
+      if (uses == 2) break;
       uses += !o->isDef;
+    }
     return uses != 1;
   }
 
@@ -102,29 +104,22 @@ class BranchConditions {
   bool replaceAfter(const ori::Cfg& cfg, const ori::DomTree& tree, const Block& from, BlockId to, ori::VRegId predicate,
                     bool truth) {
     if (to == cfg.entry() || cfg.predecessors(to).size() != 1 || cfg.predecessors(to).front() != from.id) return false;
-    std::vector<ori::Operand*> uses;
-    function_.forEachUse(predicate, [&](ori::Operand& use) {
+    std::vector<ori::Ref> uses;
+    function_.forEachUse(predicate, [&](ori::Ref use) {
       const Instr& user = *use.owner;
-      if (cfg.isReachable(user.block->id) && tree.dominates(to, user.block->id) && takesTruth(use))
-        uses.push_back(&use);
+      if (cfg.isReachable(user.block->id) && tree.dominates(to, user.block->id) && takesTruth(use)) uses.push_back(use);
     });
-    for (ori::Operand* use : uses) {
-      Instr& user = *use->owner;
-      const Operand value = truth != use->inverted() ? Operand::pt() : Operand::pt().notted();
-      if (use < user.operands)
-        function_.setGuard(&user, value);
-      else
-        function_.setOperand(&user, static_cast<unsigned>(use - user.operands), value);
-    }
+    for (const ori::Ref use : uses)
+      function_.setOperand(use, truth != use->inverted() ? Operand::pt() : Operand::pt().notted());
     return !uses.empty();
   }
 
-  static bool takesTruth(const ori::Operand& use) {
+  static bool takesTruth(ori::Ref use) {
     const Instr& user = *use.owner;
-    if (&use < user.operands) return true;
+    if (use.isGuard()) return true;
     if (isa::desc(user.op).isPseudo()) return user.op == Op::COPY;
-    const auto slot = static_cast<unsigned>(&use - user.operands);
-    return Rewriter::fitsWith(user, slot, Operand::pt()) && Rewriter::fitsWith(user, slot, Operand::pt().notted());
+    return Rewriter::fitsWith(user, use.index(), Operand::pt()) &&
+           Rewriter::fitsWith(user, use.index(), Operand::pt().notted());
   }
 
   Function& function_;
@@ -141,8 +136,8 @@ void removeNeverRun(Function& function, Instr& instr) {
   for (const ori::Operand& o : instr.ops()) {
     if (!o.isDef || !o.isVirtual() || !function.ssa) continue;
     bool isDefinedElsewhere = false;
-    function.forEachDef(o.reg, [&](ori::Operand& def) {
-      isDefinedElsewhere |= def.owner != &instr && def.sub < o.sub + o.width && o.sub < def.sub + def.width;
+    function.forEachDef(o.reg, [&](ori::Ref def) {
+      isDefinedElsewhere |= def.owner != &instr && def->sub < o.sub + o.width && o.sub < def->sub + def->width;
     });
     if (isDefinedElsewhere || !function.hasUses(o.reg)) continue;
     const Operand operands[]{o.value()};

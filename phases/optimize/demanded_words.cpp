@@ -63,9 +63,9 @@ class WordNarrower {
   /// Whether the upper word has a use other than computing another upper word.
   bool isUpperRead(VRegId pair) const {
     bool isRead = false;
-    function_.forEachUse(pair, [&](const ori::Operand& use) {
-      const bool isUpper = use.sub + use.width > 1;
-      isRead |= isUpper && !isSum(*use.owner) && !(isUpperMove(*use.owner) && use.width == 1);
+    function_.forEachUse(pair, [&](ori::Ref use) {
+      const bool isUpper = use->sub + use->width > 1;
+      isRead |= isUpper && !isSum(*use.owner) && !(isUpperMove(*use.owner) && use->width == 1);
     });
     return isRead;
   }
@@ -76,7 +76,7 @@ class WordNarrower {
     while (!next.empty()) {
       const VRegId pair = next.back();
       next.pop_back();
-      function_.forEachDef(pair, [&](const ori::Operand& def) {
+      function_.forEachDef(pair, [&](ori::Ref def) {
         if (!isSum(*def.owner) && !isUpperMove(*def.owner)) return;
         for (const ori::Operand& source : def.owner->ops()) {
           if (source.isDef || !source.isVirtual() || !isPair(source.reg) || source.sub + source.width < 2) continue;

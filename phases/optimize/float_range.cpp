@@ -73,9 +73,8 @@ float leastOf(const Rewriter& rw, const Operand& operand, unsigned depth) {
   float least = kNone;
   if (depth > 0 && operand.isVirtual() && !operand.neg() && rw.function().vreg(operand.reg).width == 1) {
     least = std::numeric_limits<float>::infinity();
-    rw.function().forEachDef(operand.reg, [&](const ori::Operand& def) {
-      least = std::min(least, leastOfResult(rw, *def.owner, depth - 1));
-    });
+    rw.function().forEachDef(operand.reg,
+                             [&](ori::Ref def) { least = std::min(least, leastOfResult(rw, *def.owner, depth - 1)); });
     if (least == std::numeric_limits<float>::infinity()) least = kNone;
   }
   if (operand.abs() && !operand.neg()) least = std::max(least, 0.0f);

@@ -102,9 +102,9 @@ bool negateProduct(Rewriter& rw, Instr& sum) {
 bool isReadAsNumber(const Rewriter& rw, const Operand& word) {
   if (!word.isReg(File::R) || !word.isVirtual() || word.width != 1 || !rw.isSingle(word.reg)) return false;
   bool isNumber = true;
-  rw.function().forEachUse(word.reg, [&](const ori::Operand& use) {
+  rw.function().forEachUse(word.reg, [&](ori::Ref use) {
     const Instr& reader = *use.owner;
-    isNumber = isNumber && use.width == 1 && use.sub == word.sub && readsNumbers(reader.op) && !isDouble(reader.op) &&
+    isNumber = isNumber && use->width == 1 && use->sub == word.sub && readsNumbers(reader.op) && !isDouble(reader.op) &&
                !readsHalves(reader);
   });
   return isNumber;

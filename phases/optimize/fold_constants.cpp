@@ -205,9 +205,9 @@ bool isPlainTest(const Rewriter& rw, const Instr& instr) {
 /// Whether all uses of the register are plain tests (isPlainTest) in the block.
 bool hasOnlyTests(const Rewriter& rw, const Operand& value, const ori::Block* block) {
   bool areTests = true;
-  rw.function().forEachUse(value.reg, [&](const ori::Operand& use) {
+  rw.function().forEachUse(value.reg, [&](ori::Ref use) {
     const Instr& user = *use.owner;
-    areTests &= user.block == block && isPlainTest(rw, user) && &use == &user.op_(2);
+    areTests &= user.block == block && isPlainTest(rw, user) && use.index() == 2;
   });
   return areTests;
 }

@@ -234,14 +234,14 @@ class PairBuilder {
 /// Whether all uses of the word read only its lower half.
 bool isReadAsHalf(const Rewriter& rw, const Operand& word) {
   bool isHalf = true;
-  rw.function().forEachUse(word.reg, [&](const ori::Operand& use) {
-    if (use.half == Operand::Half::H0H0) return;
+  rw.function().forEachUse(word.reg, [&](ori::Ref use) {
+    if (use->half == Operand::Half::H0H0) return;
     const Instr& reader = *use.owner;
     const auto order = byteOrder(rw, reader);
     isHalf &= order.has_value();
     for (unsigned at = 0; isHalf && at < 4; ++at) {
       const unsigned pick = *order >> (4 * at) & 15;
-      const bool isOfThis = &reader.op_(pick & kOtherSource ? 3 : 1) == &use;
+      const bool isOfThis = use.index() == (pick & kOtherSource ? 3U : 1U);
       isHalf &= !isOfThis || (pick & ~kOtherSource) < 2;
     }
   });

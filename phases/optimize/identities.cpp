@@ -37,7 +37,7 @@ bool isCanonicalAnyway(const Rewriter& rw, const Operand& operand, const Operand
   const Definition def = rw.definition(operand);
   if (def && (isArithmetic(def.instr->op) || def.instr->op == Op::I2F)) return true;
   bool isArithmeticOnly = true;
-  rw.function().forEachUse(result.reg, [&](const ori::Operand& use) {
+  rw.function().forEachUse(result.reg, [&](ori::Ref use) {
     isArithmeticOnly = isArithmeticOnly && (isArithmetic(use.owner->op) || isComparison(use.owner->op));
   });
   return isArithmeticOnly;

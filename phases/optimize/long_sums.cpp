@@ -50,10 +50,10 @@ std::optional<NumberedSum> numberedSum(const Rewriter& rw, const Instr& instr) {
 /// instead.
 bool isSpared(const Rewriter& rw, const Operand& sum) {
   bool is = true;
-  rw.function().forEachUse(sum.reg, [&](const ori::Operand& use) {
+  rw.function().forEachUse(sum.reg, [&](ori::Ref use) {
     const Instr& user = *use.owner;
     const isa::InstrDesc& row = isa::desc(user.op);
-    const auto slot = static_cast<int>(&use - user.operands);
+    const auto slot = static_cast<int>(use.index());
     const bool isAddress = (row.has(Flag::Load) || row.has(Flag::Store)) && slot == row.slotIndex(isa::SlotId::Ra);
     is = is && (isAddress || numberedSum(rw, user));
   });
@@ -153,8 +153,8 @@ bool narrowWideProduct(Rewriter& rw, Instr& instr) {
   const Operand result = instr.op_(0).value(), addend = instr.op_(4).value();
   if (!result.isReg(File::R) || !result.isVirtual() || !rw.isSingle(result.reg) || !addend.isReg(File::R)) return false;
   bool isLowOnly = true;
-  rw.function().forEachUse(result.reg, [&](const ori::Operand& use) {
-    isLowOnly = isLowOnly && (use.sub > result.sub + 1 || use.sub + use.width <= result.sub + 1);
+  rw.function().forEachUse(result.reg, [&](ori::Ref use) {
+    isLowOnly = isLowOnly && (use->sub > result.sub + 1 || use->sub + use->width <= result.sub + 1);
   });
   if (!isLowOnly) return false;
   const Operand low = rw.newRegister(File::R, 1);

@@ -128,7 +128,7 @@ class Counters {
     if (!isSteppedForItself(phi)) return reportMissed(phi, "its next value has other uses");
     const Operand self = phi.op_(0).value();
     bool haveRoom = true;
-    function_.forEachUse(self.reg, [&](ori::Operand& use) { haveRoom &= isStepOf(*use.owner, phi) || hasRoom(use); });
+    function_.forEachUse(self.reg, [&](ori::Ref use) { haveRoom &= isStepOf(*use.owner, phi) || hasRoom(use); });
     if (!haveRoom) return reportMissed(phi, "a use cannot hold the constant");
     context_.remarks.applied(&phi, "merged induction variables that differ by a constant");
     ori::Builder b = builderAfterPhis(function_, *phi.block);
@@ -162,12 +162,12 @@ class Counters {
   }
 
   /// Whether the use is a one-word address with an offset.
-  bool hasRoom(const ori::Operand& use) const {
+  bool hasRoom(ori::Ref use) const {
     const Instr& user = *use.owner;
     const isa::InstrDesc& row = isa::desc(user.op);
-    if (use.width != 1 || row.isPseudo() || !(row.has(Flag::Load) || row.has(Flag::Store))) return false;
+    if (use->width != 1 || row.isPseudo() || !(row.has(Flag::Load) || row.has(Flag::Store))) return false;
     const int address = row.slotIndex(isa::SlotId::Ra), offset = row.slotIndex(isa::SlotId::offset);
-    if (address < 0 || offset < 0 || &use != &user.op_(static_cast<unsigned>(address))) return false;
+    if (address < 0 || offset < 0 || use.index() != static_cast<unsigned>(address)) return false;
     if (row.modIndex(isa::Mod::E) >= 0) return false;
     return isa::getMod(user.op, user.mods, isa::Mod::AddrScale) == 0;
   }

@@ -28,10 +28,9 @@ inline ori::Builder builderAfterPhis(ori::Function& function, ori::Block& block)
 }
 
 /// The block in which an operand is read: for a phi, the predecessor that the value comes from.
-inline ori::BlockId placeOf(const ori::Operand& use) {
+inline ori::BlockId placeOf(ori::Ref use) {
   const ori::Instr& reader = *use.owner;
-  if (reader.op != isa::Op::PHI) return reader.block->id;
-  return reader.op_(static_cast<unsigned>(&use - reader.operands) + 1).reg;
+  return reader.op != isa::Op::PHI ? reader.block->id : reader.op_(use.index() + 1).reg;
 }
 
 /// Replaces a phi with a copy (of a register or a constant) after the phis of its block.

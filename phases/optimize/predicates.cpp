@@ -75,24 +75,20 @@ std::optional<Operand> testedForZero(const Rewriter& rw, const Instr& instr) {
 }
 
 /// Whether the predicate use can be inverted in place.
-bool canInvert(const ori::Operand& use) {
-  const Instr& user = *use.owner;
-  if (&use < user.operands) return true; // a guard
-  const auto slot = static_cast<unsigned>(&use - user.operands);
-  const isa::InstrDesc& row = isa::desc(user.op);
-  return !row.isPseudo() && slot < row.slotCount && row.slots[slot].canNot;
+bool canInvert(ori::Ref use) {
+  if (use.isGuard()) return true;
+  const isa::InstrDesc& row = isa::desc(use.owner->op);
+  return !row.isPseudo() && use.index() < row.slotCount && row.slots[use.index()].canNot;
 }
 
 void invertUses(Rewriter& rw, const Operand& truth) {
-  std::vector<ori::Operand*> uses;
-  rw.function().forEachUse(truth.reg, [&](ori::Operand& use) { uses.push_back(&use); });
-  for (ori::Operand* use : uses) {
-    Instr& user = *use->owner;
-    if (use < user.operands)
-      rw.setGuard(user, use->value().notted());
+  std::vector<ori::Ref> uses;
+  rw.function().forEachUse(truth.reg, [&](ori::Ref use) { uses.push_back(use); });
+  for (const ori::Ref use : uses)
+    if (use.isGuard())
+      rw.setGuard(*use.owner, use->value().notted());
     else
-      rw.setOperand(user, static_cast<unsigned>(use - user.operands), use->value().notted());
-  }
+      rw.setOperand(*use.owner, use.index(), use->value().notted());
 }
 
 } // namespace
@@ -109,7 +105,7 @@ bool combineTest(Rewriter& rw, Instr& instr) {
   const bool isZeroWanted = isa::modAs<isa::ICmp>(instr, Mod::Cmp) == isa::ICmp::EQ;
   if (isZeroWanted) {
     bool canAll = truth.isVirtual() && rw.isSingle(truth.reg) && !instr.isGuarded();
-    rw.function().forEachUse(truth.reg, [&](ori::Operand& use) { canAll = canAll && canInvert(use); });
+    rw.function().forEachUse(truth.reg, [&](ori::Ref use) { canAll = canAll && canInvert(use); });
     if (!canAll) return false;
   }
   const auto source = [&](unsigned i) { return logic->op_(i).value(); };

@@ -85,8 +85,10 @@ Instr* Rewriter::producer(const Operand& operand, Op op, unsigned slot) const {
 
 bool Rewriter::hasOneUse(const Operand& operand) const {
   unsigned uses = 0;
-  for (const ori::Operand* o = function_.vreg(operand.reg).refs; o && uses < 2; o = o->nextRef)
+  for (const ori::Ref o : function_.refs(operand.reg)) {
+    if (uses == 2) break;
     uses += !o->isDef && o->sub < operand.sub + operand.width && operand.sub < o->sub + o->width;
+  }
   return uses == 1;
 }
 
@@ -152,7 +154,7 @@ void Rewriter::changed(Instr& instr) {
   // Rules do not look through registers with several definitions, which may have very many uses.
   for (const ori::Operand& o : instr.ops())
     if (o.isDef && o.isReg() && o.isVirtual() && isSingle(o.reg))
-      function_.forEachUse(o.reg, [&](ori::Operand& use) { enqueue(use.owner); });
+      function_.forEachUse(o.reg, [&](ori::Ref use) { enqueue(use.owner); });
 }
 
 void Rewriter::setOperand(Instr& instr, unsigned slot, const Operand& value) {

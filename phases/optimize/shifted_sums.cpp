@@ -74,11 +74,11 @@ std::optional<Extension> extensionOf(const Rewriter& rw, const Operand& pair) {
 /// Whether the result is used only as the 64-bit address of accesses to memory.
 bool isAddressOnly(const Rewriter& rw, const Instr& instr) {
   bool isAddress = rw.function().hasUses(instr.op_(0).reg);
-  rw.function().forEachUse(instr.op_(0).reg, [&](const ori::Operand& use) {
+  rw.function().forEachUse(instr.op_(0).reg, [&](ori::Ref use) {
     const isa::InstrDesc& row = isa::desc(use.owner->op);
-    const auto slot = static_cast<int>(&use - use.owner->operands);
+    const auto slot = static_cast<int>(use.index());
     const bool isMemory = row.has(isa::Flag::Load) || row.has(isa::Flag::Store);
-    isAddress = isAddress && use.width == 2 && isMemory && slot == row.slotIndex(isa::SlotId::Ra);
+    isAddress = isAddress && use->width == 2 && isMemory && slot == row.slotIndex(isa::SlotId::Ra);
   });
   return isAddress;
 }

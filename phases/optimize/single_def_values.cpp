@@ -19,19 +19,18 @@ class Definitions {
   }
 
   bool isSingle(ori::VRegId id) {
-    const ori::VReg& reg = function_.vreg(id);
-    definitions_.assign(reg.width, nullptr);
-    for (const ori::Operand* o = reg.refs; o; o = o->nextRef) {
+    definitions_.assign(function_.vreg(id).width, nullptr);
+    for (const ori::Ref o : function_.refs(id)) {
       if (!o->isDef) continue;
       for (unsigned k = o->sub; k < o->sub + o->width; ++k) {
         if (definitions_[k]) return false;
-        definitions_[k] = o->owner;
+        definitions_[k] = o.owner;
       }
     }
-    for (const ori::Operand* o = reg.refs; o; o = o->nextRef) {
+    for (const ori::Ref o : function_.refs(id)) {
       if (o->isDef) continue;
       for (unsigned k = o->sub; k < o->sub + o->width; ++k)
-        if (definitions_[k] && !isBefore(*definitions_[k], *o->owner)) return false;
+        if (definitions_[k] && !isBefore(*definitions_[k], *o.owner)) return false;
     }
     return true;
   }

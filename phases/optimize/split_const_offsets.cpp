@@ -35,10 +35,10 @@ bool isTermOfWords(const Instr& sum, int slot) {
 bool isAddressOnly(const ori::Function& function, const Operand& sum, std::int64_t more, unsigned depth = 0) {
   if (!sum.isVirtual() || !function.hasUses(sum.reg) || more < -kFar || more > kFar) return false;
   bool is = true;
-  function.forEachUse(sum.reg, [&](const ori::Operand& use) {
+  function.forEachUse(sum.reg, [&](ori::Ref use) {
     const Instr& reader = *use.owner;
-    const auto slot = static_cast<int>(&use - reader.operands);
-    if (!is || slot < 0 || use.sub != sum.sub || use.width != sum.width || !isPlain(use)) {
+    const auto slot = static_cast<int>(use.index());
+    if (!is || slot < 0 || use->sub != sum.sub || use->width != sum.width || !isPlain(*use)) {
       is = false;
       return;
     }

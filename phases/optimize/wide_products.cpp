@@ -134,7 +134,7 @@ bool isDeadCopy(const Rewriter& rw, const Instr& instr) {
 
 unsigned useCount(const Rewriter& rw, const Operand& result) {
   unsigned uses = 0;
-  rw.function().forEachUse(result.reg, [&](const ori::Operand& use) { uses += !isDeadCopy(rw, *use.owner); });
+  rw.function().forEachUse(result.reg, [&](ori::Ref use) { uses += !isDeadCopy(rw, *use.owner); });
   return uses;
 }
 
@@ -216,7 +216,7 @@ bool pairProducts(Rewriter& rw, Instr& instr) {
   const auto factors = factorsOf(instr, kHighWord);
   if (!factors || !factors->a.isVirtual() || isPowerOfTwo(rw, factors->b)) return false;
   Instr* low = nullptr;
-  rw.function().forEachUse(factors->a.reg, [&](ori::Operand& use) {
+  rw.function().forEachUse(factors->a.reg, [&](ori::Ref use) {
     if (low || use.owner->block != instr.block) return;
     if (const auto other = factorsOf(*use.owner, kLowWord); other && *other == *factors) low = use.owner;
   });

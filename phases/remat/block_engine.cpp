@@ -418,8 +418,8 @@ bool BlockEngine::execute(const PullIn& chosen, const PressurePoint& point, cons
       }
       renamed.emplace_back(link, copy);
     }
-    for (ori::Operand* reader : place.readers)
-      replaceReader(*reader, renamed.back().second);
+    for (const ori::Ref reader : place.readers)
+      replaceReader(reader, renamed.back().second);
   }
   removeDead(function_, {plan->value}, [&](Instr& instr) {
     added_ -= weightOf(*instr.block);
@@ -432,17 +432,13 @@ bool BlockEngine::execute(const PullIn& chosen, const PressurePoint& point, cons
   return true;
 }
 
-void BlockEngine::replaceReader(ori::Operand& reader, VRegId value) {
+void BlockEngine::replaceReader(ori::Ref reader, VRegId value) {
   Instr* owner = reader.owner;
-  const int slot = static_cast<int>(&reader - owner->operands);
-  isa::Operand operand = reader.value();
+  isa::Operand operand = reader->value();
   operand.reg = value;
   pressure_.note(*owner);
-  log_.changes(owner, slot);
-  if (slot < 0)
-    function_.setGuard(owner, operand);
-  else
-    function_.setOperand(owner, static_cast<unsigned>(slot), operand);
+  log_.changes(owner, reader.isGuard() ? -1 : static_cast<int>(reader.index()));
+  function_.setOperand(reader, operand);
   pressure_.note(*owner);
 }
 

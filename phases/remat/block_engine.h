@@ -54,7 +54,7 @@ class BlockEngine {
   std::vector<PullIn> select(std::vector<PullIn> good, unsigned excess) const;
   bool isAffordable(const PullIn& pullIn) const;
   bool execute(const PullIn& chosen, const PressurePoint& point, const PullInRules& rules);
-  void replaceReader(ori::Operand& reader, ori::VRegId value);
+  void replaceReader(ori::Ref reader, ori::VRegId value);
   void noteOverfull();
   bool isWorthIt() const;
   double weightOf(const ori::Block& block) const;

@@ -133,13 +133,13 @@ class Demoter {
       const auto weightAt = [&](const Instr& instr) { return isIn(d, instr.block->id) ? kLoopWeight : 1; };
       if (&narrow != &d.values[0]) d.gain += kLoopWeight;
       std::set<BlockId> signs; // blocks that need a word for the sign
-      function_.forEachUse(narrow.value.high.reg, [&](ori::Operand& use) {
-        if (!names(use, narrow.value.high)) return;
+      function_.forEachUse(narrow.value.high.reg, [&](ori::Ref use) {
+        if (!names(*use, narrow.value.high)) return;
         Instr& user = *use.owner;
         const int weight = weightAt(user);
-        if (use.width != 1) {
-          const bool isPair = use.width == 2 && user.op != Op::PHI && narrow.value.low.reg == narrow.value.high.reg &&
-                              narrow.value.low.sub == use.sub;
+        if (use->width != 1) {
+          const bool isPair = use->width == 2 && user.op != Op::PHI && narrow.value.low.reg == narrow.value.high.reg &&
+                              narrow.value.low.sub == use->sub;
           canBe &= isPair;
           if (isPair && canConvertShort(user, narrow)) return;
           d.added += 2;
@@ -150,7 +150,7 @@ class Demoter {
           d.gain += weight;
           return;
         }
-        if (&user == d.counter->highPhi || !narrow.hasSign || isSumOf(d, user) || takesSign(user, use, narrow)) return;
+        if (&user == d.counter->highPhi || !narrow.hasSign || isSumOf(d, user) || takesSign(use, narrow)) return;
         const BlockId at = placeOf(use);
         if (!signs.insert(at).second) return;
         ++d.added;
@@ -195,8 +195,9 @@ class Demoter {
   }
 
   /// Whether the user is LEA.HI.X, which has a form that takes the sign of its other source.
-  static bool takesSign(const Instr& user, const ori::Operand& use, const Narrow& narrow) {
-    return user.op == Op::LEA_HI_X && &use == &user.op_(4) && user.op_(2).value() == narrow.value.low &&
+  static bool takesSign(ori::Ref use, const Narrow& narrow) {
+    const Instr& user = *use.owner;
+    return user.op == Op::LEA_HI_X && use.index() == 4 && user.op_(2).value() == narrow.value.low &&
            isUnused(user.op_(1).value());
   }
 
@@ -274,14 +275,14 @@ class Demoter {
 
   void replaceHighWord(const Narrow& narrow) {
     const Operand high = narrow.value.high;
-    std::vector<ori::Operand*> uses;
-    function_.forEachUse(high.reg, [&](ori::Operand& use) {
-      if (names(use, high)) uses.push_back(&use);
+    std::vector<ori::Ref> uses;
+    function_.forEachUse(high.reg, [&](ori::Ref use) {
+      if (names(*use, high)) uses.push_back(use);
     });
     std::map<BlockId, Operand> signs;
-    for (ori::Operand* use : uses) {
-      Instr& user = *use->owner;
-      const auto slot = static_cast<unsigned>(use - user.operands);
+    for (const ori::Ref use : uses) {
+      Instr& user = *use.owner;
+      const unsigned slot = use.index();
       if (std::binary_search(doomed_.begin(), doomed_.end(), &user)) continue;
       if (use->width == 2) {
         if (canConvertShort(user, narrow))
@@ -292,12 +293,12 @@ class Demoter {
         function_.setOperand(&user, slot, changedWord(user, *use, narrow));
       } else if (!narrow.hasSign) {
         function_.setOperand(&user, slot, user.op == Op::PHI ? Operand::immediate(0) : Operand::rz());
-      } else if (takesSign(user, *use, narrow)) {
+      } else if (takesSign(use, narrow)) {
         const std::array<Operand, 6> operands{user.op_(0).value(), Operand::pt(),       user.op_(2).value(),
                                               user.op_(3).value(), user.op_(5).value(), user.op_(6).value()};
         function_.rewrite(&user, Op::LEA_HI_X_SX32, operands);
       } else {
-        const auto [sign, isNew] = signs.try_emplace(placeOf(*use));
+        const auto [sign, isNew] = signs.try_emplace(placeOf(use));
         if (isNew) sign->second = signIn(sign->first, narrow);
         function_.setOperand(&user, slot, sign->second);
       }
@@ -370,17 +371,18 @@ class Demoter {
   /// Turns a pair whose high word has been removed into a register of one word.
   void shrink(ori::VRegId reg, const char* name) {
     bool isHalf = function_.vreg(reg).width == 2, isNamed = false;
-    for (const ori::Operand* o = function_.vreg(reg).refs; o; o = o->nextRef) {
+    for (const ori::Ref o : function_.refs(reg)) {
       isHalf &= o->sub == 0 && o->width == 1;
       isNamed = true;
     }
     if (!isHalf || !isNamed) return;
     const ori::VRegId word = function_.newVReg(File::R, 1, function_.intern(name));
     function_.vreg(word).divergent = function_.vreg(reg).divergent;
-    while (ori::Operand* o = function_.vreg(reg).refs) {
+    while (function_.vreg(reg).hasRefs()) {
+      const ori::Ref o = *function_.refs(reg).begin();
       Operand value = o->value();
       value.reg = word;
-      function_.setOperand(o->owner, static_cast<unsigned>(o - o->owner->operands), value);
+      function_.setOperand(o, value);
     }
   }
 

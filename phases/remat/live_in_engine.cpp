@@ -82,13 +82,14 @@ void LiveInEngine::splitPairs() {
   const std::size_t count = function_.vregCount();
   for (VRegId id = 0; id < count; ++id) {
     const ori::VReg reg = function_.vreg(id);
-    if (reg.file != File::R || reg.width != 2 || reg.multiDef || !reg.refs) continue;
+    if (reg.file != File::R || reg.width != 2 || reg.multiDef || !reg.hasRefs()) continue;
     bool areWords = true;
-    for (const ori::Operand* o = reg.refs; o; o = o->nextRef)
+    for (const ori::Ref o : function_.refs(id))
       areWords &= o->width == 1;
     if (!areWords) continue;
     VRegId words[2] = {ori::kNoId, ori::kNoId};
-    while (ori::Operand* o = function_.vreg(id).refs) {
+    while (function_.vreg(id).hasRefs()) {
+      const ori::Ref o = *function_.refs(id).begin();
       VRegId& word = words[o->sub];
       if (word == ori::kNoId) {
         word = function_.newVReg(File::R, 1, reg.name);
@@ -97,19 +98,17 @@ void LiveInEngine::splitPairs() {
       Operand value = o->value();
       value.reg = word;
       value.sub = 0;
-      replace(*o, value);
+      replace(o, value);
     }
   }
   pressure_.update();
 }
 
-void LiveInEngine::replace(ori::Operand& operand, const Operand& value) {
-  Instr* owner = operand.owner;
-  const auto slot = static_cast<unsigned>(&operand - owner->operands);
-  log_.changes(owner, static_cast<int>(slot));
-  pressure_.note(*owner);
-  function_.setOperand(owner, slot, value);
-  pressure_.note(*owner);
+void LiveInEngine::replace(ori::Ref use, const Operand& value) {
+  log_.changes(use.owner, static_cast<int>(use.index()));
+  pressure_.note(*use.owner);
+  function_.setOperand(use, value);
+  pressure_.note(*use.owner);
 }
 
 bool LiveInEngine::run() {
@@ -290,23 +289,23 @@ void LiveInEngine::findFactors() {
 
 std::vector<LiveInEngine::Site> LiveInEngine::sitesOf(VRegId value) const {
   std::map<BlockId, Site> sites;
-  function_.forEachUse(value, [&](ori::Operand& use) {
+  function_.forEachUse(value, [&](ori::Ref use) {
     Site& site = sites[placeOf(use)];
     site.block = placeOf(use);
-    site.readers.push_back(&use);
+    site.readers.push_back(use);
   });
   std::vector<Site> result;
   for (auto& [id, site] : sites) {
     const bool isOwn = [&] {
       bool isHere = false;
-      function_.forEachDef(value, [&](const ori::Operand& def) { isHere |= def.owner->block->id == id; });
+      function_.forEachDef(value, [&](ori::Ref def) { isHere |= def.owner->block->id == id; });
       return isHere;
     }();
     if (isOwn || !cfg_.isReachable(id)) continue;
     for (Instr& instr : *function_.block(id)) {
       if (instr.op == Op::PHI) continue;
-      const bool reads = std::any_of(site.readers.begin(), site.readers.end(),
-                                     [&](const ori::Operand* o) { return o->owner == &instr; });
+      const bool reads =
+          std::any_of(site.readers.begin(), site.readers.end(), [&](ori::Ref o) { return o.owner == &instr; });
       const bool ends = &instr == function_.block(id)->last && ori::isTerminator(instr.op);
       if (!reads && !ends) continue;
       site.before = &instr;
@@ -433,10 +432,10 @@ bool LiveInEngine::tryPullIn(const Candidate& candidate) {
     const char* prefix = candidate.name ? candidate.name : isBelow ? "uclone_" : "remat_";
     const VRegId copy = cloneAt(candidate.value, site, prefix, 0);
     done.push_back(site.block);
-    for (ori::Operand* reader : site.readers) {
+    for (const ori::Ref reader : site.readers) {
       Operand now = reader->value();
       now.reg = copy;
-      replace(*reader, now);
+      replace(reader, now);
     }
   }
   removeDead(function_, {candidate.value}, [&](const Instr& dead) {

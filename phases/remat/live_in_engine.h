@@ -55,7 +55,7 @@ class LiveInEngine {
   struct Site {
     ori::BlockId block = ori::kNoId;
     ori::Instr* before = nullptr; ///< the first use, or the terminator; null: the end of the block
-    std::vector<ori::Operand*> readers;
+    std::vector<ori::Ref> readers;
   };
   /// Instructions, weighted by `remat-loop-trip` iterations for each loop.
   struct Size {
@@ -65,7 +65,7 @@ class LiveInEngine {
 
   bool reach(const RematTarget& target);
   void splitPairs();
-  void replace(ori::Operand& operand, const isa::Operand& value);
+  void replace(ori::Ref use, const isa::Operand& value);
   bool iterate();
   std::vector<ori::VRegId> liveIntoFull(bool intoAll) const;
   std::vector<Candidate> candidates(const std::vector<ori::VRegId>& values);

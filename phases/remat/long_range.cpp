@@ -691,7 +691,7 @@ std::optional<std::int64_t> LongRanges::shortTrips(LoopId loop) const {
   for (const Counter& counter : phases::findCounters(definitions, loops_, loop, from)) {
     if (counter.value.width != 1) continue;
     for (ori::VRegId reg : {counter.value.reg, counter.next.reg})
-      rewriter_.function().forEachUse(reg, [&](ori::Operand& use) {
+      rewriter_.function().forEachUse(reg, [&](ori::Ref use) {
         if (use.owner->op != Op::ISETP) return;
         const auto test = testOf(definitions, loops_, dominators_, loop, counter, *use.owner);
         if (!test) return;

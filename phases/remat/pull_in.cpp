@@ -13,10 +13,9 @@ using ori::VRegId;
 namespace {
 
 /// The block of a use; a phi reads at the end of the predecessor that the value comes from.
-BlockId blockOf(const ori::Operand& reader) {
+BlockId blockOf(ori::Ref reader) {
   const Instr& owner = *reader.owner;
-  if (owner.op != isa::Op::PHI) return owner.block->id;
-  return owner.op_(static_cast<unsigned>(&reader - owner.operands) + 1).reg;
+  return owner.op != isa::Op::PHI ? owner.block->id : owner.op_(reader.index() + 1).reg;
 }
 
 bool isIn(const std::vector<VRegId>& values, VRegId value) {
@@ -56,7 +55,7 @@ std::uint32_t PullInPlanner::positionOf(const Instr& instr) const {
 /// As Rematerializer::isDefinedAt, by positions: the code does not change during a planner's lifetime.
 bool PullInPlanner::isDefinedAt(VRegId reg, const Instr& where) const {
   bool isDefined = true;
-  function_.forEachDef(reg, [&](const ori::Operand& def) {
+  function_.forEachDef(reg, [&](ori::Ref def) {
     const Instr& owner = *def.owner;
     isDefined &= owner.block == where.block ? positionOf(owner) < positionOf(where)
                                             : dominators_.strictlyDominates(owner.block->id, where.block->id);
@@ -70,7 +69,7 @@ bool PullInPlanner::isLiveAt(VRegId reg, const Instr& where, bool isBelowPoint) 
   if (isLiveOutOf(block, reg) && (isBelowPoint || isDefinedAt(reg, where))) return true;
   if (!isBelowPoint && isLiveInto(block, reg)) return true;
   bool isRead = false;
-  function_.forEachUse(reg, [&](const ori::Operand& use) {
+  function_.forEachUse(reg, [&](ori::Ref use) {
     if (use.owner->block != where.block || use.owner->op == isa::Op::PHI) return;
     isRead |= positionOf(*use.owner) >= positionOf(where);
   });
@@ -104,15 +103,15 @@ bool PullInPlanner::collect(VRegId value, const PressurePoint& point) {
     return point.instr && reader.block->id == point.block && positionOf(reader) >= positionOf(*point.instr);
   };
   bool isPlannable = true;
-  function_.forEachUse(value, [&](ori::Operand& use) {
+  function_.forEachUse(value, [&](ori::Ref use) {
     const BlockId at = blockOf(use);
     const bool isPhi = use.owner->op == isa::Op::PHI;
     if (isPhi && at == point.block)
       isPlannable = false;
     else if (!isPhi && isBelow(*use.owner))
-      below_.push_back(&use);
+      below_.push_back(use);
     else if (cfg_.isReachable(at) && isInRegion(at))
-      inRegion_[regionIndex_[at]].push_back(&use);
+      inRegion_[regionIndex_[at]].push_back(use);
   });
   return isPlannable;
 }
@@ -125,8 +124,8 @@ bool PullInPlanner::isOverBelow(BlockId top, const PressurePoint& point, const s
 
 Instr* PullInPlanner::firstOf(const Readers& readers, const Instr* other) const {
   Instr* first = nullptr;
-  for (const ori::Operand* reader : readers) {
-    Instr* owner = reader->owner;
+  for (const ori::Ref reader : readers) {
+    Instr* owner = reader.owner;
     if (owner == other || owner->op == isa::Op::PHI) continue;
     if (!first || positionOf(*owner) < positionOf(*first)) first = owner;
   }

@@ -14,7 +14,7 @@ namespace orias::phases {
 /// Where a value is rematerialized, for which uses, and the instructions needed there, the value last.
 struct PullInPlace {
   ori::Instr* before = nullptr;
-  std::vector<ori::Operand*> readers;
+  std::vector<ori::Ref> readers;
   std::vector<ori::VRegId> chain;
 };
 
@@ -65,7 +65,7 @@ class PullInPlanner {
   bool isFixed(ori::VRegId value) const;
 
  private:
-  using Readers = std::vector<ori::Operand*>;
+  using Readers = std::vector<ori::Ref>;
 
   /// Finds the uses after the point; false if some of them cannot be replaced.
   bool collect(ori::VRegId value, const PressurePoint& point);

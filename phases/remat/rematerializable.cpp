@@ -54,9 +54,9 @@ bool Rematerializer::isStable(VRegId reg) const {
   std::bitset<256> isWritten; // no register is wider
   unsigned written = 0;
   bool isOnce = true;
-  function_.forEachDef(reg, [&](const ori::Operand& def) {
+  function_.forEachDef(reg, [&](ori::Ref def) {
     isOnce &= !def.owner->isGuarded();
-    for (unsigned part = def.sub; part < std::min<unsigned>(def.sub + def.width, width); ++part) {
+    for (unsigned part = def->sub; part < std::min<unsigned>(def->sub + def->width, width); ++part) {
       isOnce &= !isWritten[part];
       isWritten[part] = true;
       ++written;
@@ -70,18 +70,17 @@ bool Rematerializer::isSettled(VRegId reg) const {
   const unsigned width = function_.vreg(reg).width;
   const ori::Block* block = nullptr;
   bool isInOneBlock = true;
-  std::vector<const ori::Operand*> defs;
-  function_.forEachDef(reg, [&](const ori::Operand& def) {
+  std::vector<ori::Ref> defs;
+  function_.forEachDef(reg, [&](ori::Ref def) {
     isInOneBlock &= block == nullptr || block == def.owner->block;
     block = def.owner->block;
-    defs.push_back(&def);
+    defs.push_back(def);
   });
   if (defs.empty() || !isInOneBlock) return false;
-  const auto first = std::ranges::find_if(defs, [&](const ori::Operand* def) {
-    return std::ranges::all_of(
-        defs, [&](const ori::Operand* other) { return other == def || isAbove(*def->owner, *other->owner); });
+  const auto first = std::ranges::find_if(defs, [&](ori::Ref def) {
+    return std::ranges::all_of(defs, [&](ori::Ref other) { return other == def || isAbove(*def.owner, *other.owner); });
   });
-  return first != defs.end() && !(*first)->owner->isGuarded() && (*first)->sub == 0 && (*first)->width >= width;
+  return first != defs.end() && !first->owner->isGuarded() && (*first)->sub == 0 && (*first)->width >= width;
 }
 
 bool Rematerializer::isAbove(const Instr& a, const Instr& b) const {
@@ -93,14 +92,14 @@ bool Rematerializer::isAbove(const Instr& a, const Instr& b) const {
 
 bool Rematerializer::isDefinedAt(VRegId reg, const Instr& where) const {
   bool isDefined = true;
-  function_.forEachDef(reg, [&](const ori::Operand& def) { isDefined &= isAbove(*def.owner, where); });
+  function_.forEachDef(reg, [&](ori::Ref def) { isDefined &= isAbove(*def.owner, where); });
   return isDefined;
 }
 
 std::vector<Instr*> Rematerializer::definitions(VRegId value) const {
   std::vector<Instr*> defs;
   if (!isStable(value)) return defs;
-  function_.forEachDef(value, [&](const ori::Operand& def) {
+  function_.forEachDef(value, [&](ori::Ref def) {
     if (std::find(defs.begin(), defs.end(), def.owner) == defs.end()) defs.push_back(def.owner);
   });
   std::sort(defs.begin(), defs.end(), [&](const Instr* a, const Instr* b) { return isAbove(*a, *b); });
@@ -240,7 +239,7 @@ unsigned removeDead(ori::Function& function, std::vector<VRegId> values, const s
     values.pop_back();
     if (function.hasUses(value)) continue;
     std::vector<Instr*> defs;
-    function.forEachDef(value, [&](const ori::Operand& def) {
+    function.forEachDef(value, [&](ori::Ref def) {
       if (std::find(defs.begin(), defs.end(), def.owner) == defs.end()) defs.push_back(def.owner);
     });
     for (Instr* def : defs) {

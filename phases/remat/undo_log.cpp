@@ -52,7 +52,7 @@ void UndoLog::undo(std::size_t mark, const std::function<void(const Instr&)>& no
       again->control = entry.instr->control;
       again->mayContract = entry.instr->mayContract;
       again->createdBy = entry.instr->createdBy;
-      again->changedBy = entry.instr->changedBy;
+      again->lastChange = entry.instr->lastChange;
       if (entry.next)
         function_.insertBefore(now(entry.next), again);
       else

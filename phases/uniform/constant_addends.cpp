@@ -76,28 +76,27 @@ class ConstantNamer {
 
  private:
   /// The instruction with the constant instead of the register; nothing if no form of it allows that.
-  static std::optional<InstrDraft> named(const ori::Operand& use, const FixedLoad& load) {
+  static std::optional<InstrDraft> named(ori::Ref use, const FixedLoad& load) {
     const Instr& reader = *use.owner;
-    if (&use < reader.operands) return std::nullopt; // the guard
+    if (use.isGuard()) return std::nullopt;
     const isa::InstrDesc& row = isa::desc(reader.op);
     if (row.has(isa::Flag::Uniform) || row.isPseudo() || (row.pipe != isa::Pipe::Alu && row.pipe != isa::Pipe::Fma))
       return std::nullopt;
-    const std::int32_t offset = load.offset + 4 * (use.sub - load.result.sub);
-    if (offset % (4 * use.width) != 0) return std::nullopt;
-    Operand constant = Operand::constant(load.bank, offset, use.width);
-    constant.flags |= static_cast<std::uint8_t>(use.flags & (Operand::kNeg | Operand::kAbs | Operand::kNot));
-    constant.half = use.half;
+    const std::int32_t offset = load.offset + 4 * (use->sub - load.result.sub);
+    if (offset % (4 * use->width) != 0) return std::nullopt;
+    Operand constant = Operand::constant(load.bank, offset, use->width);
+    constant.flags |= static_cast<std::uint8_t>(use->flags & (Operand::kNeg | Operand::kAbs | Operand::kNot));
+    constant.half = use->half;
     InstrDraft draft(reader);
-    const auto slot = static_cast<unsigned>(&use - reader.operands);
-    return placeUniform(draft, slot, constant) ? std::optional(draft) : std::nullopt;
+    return placeUniform(draft, use.index(), constant) ? std::optional(draft) : std::nullopt;
   }
 
   /// The same for the addend of a product with an immediate: `factor` is a register that will hold the number.
-  static std::optional<InstrDraft> namedAddend(const ori::Operand& use, const FixedLoad& load, std::int64_t& number) {
+  static std::optional<InstrDraft> namedAddend(ori::Ref use, const FixedLoad& load, std::int64_t& number) {
     constexpr unsigned kFactor = 3, kAddend = 4;
     const Instr& reader = *use.owner;
-    if (reader.op != Op::IMAD_WIDE || use.width != 2 || use.neg() || load.offset % 8 != 0) return std::nullopt;
-    if (&use != &reader.op_(kAddend) || !reader.op_(kFactor).isImm()) return std::nullopt;
+    if (reader.op != Op::IMAD_WIDE || use->width != 2 || use->neg() || load.offset % 8 != 0) return std::nullopt;
+    if (use.isGuard() || use.index() != kAddend || !reader.op_(kFactor).isImm()) return std::nullopt;
     number = reader.op_(kFactor).imm;
     InstrDraft draft(reader);
     draft.operands[kFactor] = Operand::virt(File::R, 0, 1);
@@ -110,7 +109,7 @@ class ConstantNamer {
     std::vector<std::pair<Instr*, InstrDraft>> drafts;
     std::vector<std::pair<std::int64_t, Instr*>> products;
     bool canAll = true;
-    function_.forEachUse(load.result.reg, [&](const ori::Operand& use) {
+    function_.forEachUse(load.result.reg, [&](ori::Ref use) {
       if (!canAll) return;
       Instr* reader = use.owner;
       std::int64_t number = 0;
@@ -190,7 +189,7 @@ class ConstantNamer {
     std::vector<Instr*> after;
     BlockId to = ori::kNoId;
     bool canAll = true;
-    function_.forEachUse(load.result.reg, [&](const ori::Operand& use) {
+    function_.forEachUse(load.result.reg, [&](ori::Ref use) {
       const Block* at = use.owner->block;
       if (at != &from) {
         canAll = canAll && dominators_.strictlyDominates(from.id, at->id);

@@ -134,7 +134,7 @@ class ConstantMover {
     const ori::Operand& from = copy->op_(1);
     if (!from.isReg(File::UR) || !from.isVirtual() || from.width != 1 || !function_.singleDef(from.reg)) return nullptr;
     unsigned uses = 0;
-    function_.forEachUse(source.reg, [&](const ori::Operand&) { ++uses; });
+    function_.forEachUse(source.reg, [&](ori::Ref) { ++uses; });
     return uses == 1 && function_.vreg(source.reg).width == 1 ? copy : nullptr;
   }
 
@@ -225,14 +225,14 @@ class ConstantMover {
   std::vector<std::pair<Instr*, InstrDraft>> readersFromUniform(const Instr& load, const Operand& loaded) {
     std::vector<std::pair<Instr*, InstrDraft>> readers;
     bool fits = true;
-    function_.forEachUse(load.op_(0).reg, [&](const ori::Operand& use) {
+    function_.forEachUse(load.op_(0).reg, [&](ori::Ref use) {
       Instr& reader = *use.owner;
       const isa::InstrDesc& row = isa::desc(reader.op);
       if (row.has(isa::Flag::Uniform) || row.has(isa::Flag::Copy) || row.isPseudo()) fits = false;
       if (!fits) return;
       auto known = std::ranges::find(readers, &reader, &std::pair<Instr*, InstrDraft>::first);
       if (known == readers.end()) known = readers.insert(readers.end(), {&reader, InstrDraft(reader)});
-      const Operand old = use.value();
+      const Operand old = use->value();
       fits = placeInstead(known->second, old,
                           uniform(old, ori::component(loaded, old.sub, std::max<unsigned>(old.width, 1))));
     });
@@ -296,13 +296,9 @@ class ConstantMover {
   /// Redirects the readers of this load to the register of the common load.
   unsigned replaceLoad(Instr& load, const DoubleWord& word) {
     const auto first = static_cast<unsigned>(load.op_(1).imm - word.firstByte()) / 4;
-    std::vector<ori::Operand*> uses;
-    function_.forEachUse(load.op_(0).reg, [&](ori::Operand& use) { uses.push_back(&use); });
-    for (ori::Operand* use : uses) {
-      const Operand now = uniform(*use, ori::component(word.loaded, first + use->sub, use->width));
-      Instr& reader = *use->owner;
-      function_.setOperand(&reader, static_cast<unsigned>(use - reader.operands), now);
-    }
+    function_.forEachUse(load.op_(0).reg, [&](ori::Ref use) {
+      function_.setOperand(use, uniform(*use, ori::component(word.loaded, first + use->sub, use->width)));
+    });
     function_.erase(&load);
     return 1;
   }

@@ -149,8 +149,8 @@ bool isBroadcast(const ori::Function& function, const ori::Instr& instr) {
     const ori::Operand& word = instr.op_(1);
     if (!word.isVirtual()) return false;
     bool isOnly = true;
-    function.forEachDef(word.reg, [&](const ori::Operand& other) {
-      isOnly &= &other == &word || other.sub >= word.sub + word.width || word.sub >= other.sub + other.width;
+    function.forEachDef(word.reg, [&](ori::Ref other) {
+      isOnly &= other.operand == &word || other->sub >= word.sub + word.width || word.sub >= other->sub + other->width;
     });
     if (!isOnly) return false;
   }

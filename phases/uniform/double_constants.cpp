@@ -32,15 +32,15 @@ class DoubleMover {
   /// The number that two MOVs write to the pair, if they are its only definitions.
   std::optional<Words> numberOf(VRegId pair) const {
     const ori::VReg& reg = function_.vreg(pair);
-    if (reg.file != File::R || reg.width != 2 || reg.refs == 0) return std::nullopt;
+    if (reg.file != File::R || reg.width != 2 || !reg.hasRefs()) return std::nullopt;
     Words words{};
     unsigned written = 0, defs = 0;
-    function_.forEachDef(pair, [&](const ori::Operand& def) {
+    function_.forEachDef(pair, [&](ori::Ref def) {
       const Instr& instr = *def.owner;
       ++defs;
-      if (instr.op != Op::MOV || instr.isGuarded() || !instr.op_(1).isImm() || def.width != 1) return;
-      words[def.sub] = static_cast<std::uint32_t>(instr.op_(1).imm);
-      written |= 1u << def.sub;
+      if (instr.op != Op::MOV || instr.isGuarded() || !instr.op_(1).isImm() || def->width != 1) return;
+      words[def->sub] = static_cast<std::uint32_t>(instr.op_(1).imm);
+      written |= 1u << def->sub;
     });
     return defs == 2 && written == 3 ? std::optional(words) : std::nullopt;
   }
@@ -49,12 +49,12 @@ class DoubleMover {
   bool move(VRegId pair, const Words& words) {
     std::vector<Instr*> readers;
     ori::LoopId loop = ori::kNoId;
-    function_.forEachDef(pair, [&](const ori::Operand& def) { loop = loops_.innermost(def.owner->block->id); });
+    function_.forEachDef(pair, [&](ori::Ref def) { loop = loops_.innermost(def.owner->block->id); });
     bool fit = true;
-    function_.forEachUse(pair, [&](ori::Operand& use) {
+    function_.forEachUse(pair, [&](ori::Ref use) {
       Instr& instr = *use.owner;
-      fit = fit && isa::desc(instr.op).pipe == isa::Pipe::Fp64 && use.width == 2 && use.sub == 0 &&
-            loops_.innermost(instr.block->id) == loop && takes(instr, use) &&
+      fit = fit && isa::desc(instr.op).pipe == isa::Pipe::Fp64 && use->width == 2 && use->sub == 0 &&
+            loops_.innermost(instr.block->id) == loop && takes(instr, *use) &&
             std::ranges::find(readers, &instr) == readers.end(); // an instruction takes one uniform register
       readers.push_back(&instr);
     });
@@ -63,7 +63,7 @@ class DoubleMover {
     for (Instr* reader : readers)
       replace(*reader, pair, uniformIn(*reader, words, readers, inBlocks));
     std::vector<Instr*> writers;
-    function_.forEachDef(pair, [&](const ori::Operand& def) { writers.push_back(def.owner); });
+    function_.forEachDef(pair, [&](ori::Ref def) { writers.push_back(def.owner); });
     for (Instr* writer : writers)
       function_.erase(writer);
     return true;

@@ -59,10 +59,10 @@ class Delayer {
     }
     if (!result) return false;
     Instr* reader = nullptr;
-    for (const ori::Operand* o = function_.vreg(result->reg).refs; o; o = o->nextRef) {
+    for (const ori::Ref o : function_.refs(result->reg)) {
       if (o->isDef) continue;
-      if (o->owner->block != instr.block) return false;
-      if (!reader || place_[o->owner->id] < place_[reader->id]) reader = o->owner;
+      if (o.owner->block != instr.block) return false;
+      if (!reader || place_[o.owner->id] < place_[reader->id]) reader = o.owner;
     }
     if (!reader) return false;
     // Instructions moved before the same reader have that reader's position.
@@ -92,10 +92,9 @@ class Delayer {
     for (unsigned i = 0; i < source.width; ++i)
       isLiveOut = isLiveOut && liveness_.isLiveOut(instr.block->id, components.of(source.reg, source.sub + i));
     if (isLiveOut) return true;
-    for (const ori::Operand* o = function_.vreg(source.reg).refs; o; o = o->nextRef)
-      if (!o->isDef && o->owner != &instr && o->owner->block == instr.block &&
-          place_[o->owner->id] >= place_[reader.id] && o->sub <= source.sub &&
-          source.sub + source.width <= o->sub + o->width)
+    for (const ori::Ref o : function_.refs(source.reg))
+      if (!o->isDef && o.owner != &instr && o.owner->block == instr.block && place_[o.owner->id] >= place_[reader.id] &&
+          o->sub <= source.sub && source.sub + source.width <= o->sub + o->width)
         return true;
     return false;
   }

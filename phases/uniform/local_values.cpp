@@ -119,7 +119,7 @@ class Localiser {
     if (kept_.count(v) == 0) {
       const VRegId kept = kept_[v] = function_.newVReg(File::R, width);
       std::vector<Instr*> writers;
-      function_.forEachDef(v, [&](ori::Operand& def) { writers.push_back(def.owner); });
+      function_.forEachDef(v, [&](ori::Ref def) { writers.push_back(def.owner); });
       std::sort(writers.begin(), writers.end(), [](const Instr* a, const Instr* b) { return a->id < b->id; });
       writers.erase(std::unique(writers.begin(), writers.end()), writers.end());
       for (Instr* writer : writers) {

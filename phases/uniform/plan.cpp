@@ -173,13 +173,13 @@ class Planner {
     const char* reason = nullptr;
     const Instr* writer = nullptr;
     unsigned writers = 0;
-    function_.forEachDef(v, [&](ori::Operand& def) {
+    function_.forEachDef(v, [&](ori::Ref def) {
       writers += writer != def.owner;
       writer = def.owner;
       if (!plan_.forms[writer->id]) reason = "(2) a definition has no uniform form";
     });
     if (reason || !writer) return reason ? reason : "(2) it has no definition";
-    function_.forEachUse(v, [&](ori::Operand& use) {
+    function_.forEachUse(v, [&](ori::Ref use) {
       if (reg.file == File::P && (writers > 1 || use.owner->block != writer->block))
         reason = "(5) uniform predicates stay within a block";
       const isa::Pipe pipe = isa::desc(use.owner->op).pipe;
@@ -203,7 +203,7 @@ class Planner {
     std::vector<bool> isBad(function_.vregCount(), false);
     for (VRegId v = 0; v < function_.vregCount(); ++v) {
       const ori::VReg& reg = function_.vreg(v);
-      if ((reg.file != File::R && reg.file != File::P) || !reg.refs) continue;
+      if ((reg.file != File::R && reg.file != File::P) || !reg.hasRefs()) continue;
       const char* reason = obstacle(v);
       isGood[v] = !reason;
       if (!reason) continue;
@@ -277,7 +277,7 @@ class Planner {
       inBlocks.cost = hubs_[hubOf_[v]].inBlocks;
     } else {
       ++walk_;
-      function_.forEachUse(v, [&](ori::Operand& use) {
+      function_.forEachUse(v, [&](ori::Ref use) {
         const Instr& instr = *use.owner;
         if (std::exchange(visitedIn_[instr.id], walk_) == walk_ || !needsCrossFileCopy(instr, v)) return;
         if (std::exchange(copiedIn_[instr.block->id], walk_) != walk_)
@@ -320,13 +320,13 @@ class Planner {
     const unsigned width = function_.vreg(v).width;
     std::int64_t afterWriters = 0;
     bool isWhole = true;
-    function_.forEachDef(v, [&](ori::Operand& def) {
-      isWhole &= def.width == width;
+    function_.forEachDef(v, [&](ori::Ref def) {
+      isWhole &= def->width == width;
       afterWriters += kToVector * width * weightOf(*def.owner->block);
     });
     if (isWhole) afterWriters_[v] = afterWriters;
     Hub hub;
-    function_.forEachUse(v, [&](ori::Operand& use) {
+    function_.forEachUse(v, [&](ori::Ref use) {
       hub.readers.emplace_back(use.owner->block->id, use.owner);
       if (isBroadcast(function_, *use.owner)) cost.gain += (kToUniform - kMove) * weightOf(*use.owner->block);
     });
@@ -413,7 +413,7 @@ class Planner {
     std::vector<const Instr*> readers;
     ++walk_;
     for (VRegId v : unit.values)
-      function_.forEachUse(v, [&](ori::Operand& use) {
+      function_.forEachUse(v, [&](ori::Ref use) {
         if (std::exchange(visitedIn_[use.owner->id], walk_) != walk_) readers.push_back(use.owner);
       });
     return readers;
@@ -541,7 +541,7 @@ class Planner {
     for (const Instr* writer : units_[id].writers)
       all(*writer);
     for (VRegId v : units_[id].values)
-      function_.forEachUse(v, [&](ori::Operand& use) { all(*use.owner); });
+      function_.forEachUse(v, [&](ori::Ref use) { all(*use.owner); });
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
     return found;
@@ -631,7 +631,7 @@ class Planner {
   void tellStaying(VRegId v, const char* reason) {
     if (!context_.remarks.wanted()) return;
     const Instr* writer = nullptr;
-    function_.forEachDef(v, [&](ori::Operand& def) {
+    function_.forEachDef(v, [&](ori::Ref def) {
       if (plan_.forms[def.owner->id]) writer = def.owner;
     });
     if (writer) context_.remarks.missed(writer, fmt::format("{} not moved to uniform registers: {}", text(v), reason));
@@ -640,7 +640,7 @@ class Planner {
   std::string text(VRegId v) const {
     const ori::VReg& reg = function_.vreg(v);
     const Instr* def = nullptr;
-    function_.forEachDef(v, [&](ori::Operand& o) { def = o.owner; });
+    function_.forEachDef(v, [&](ori::Ref o) { def = o.owner; });
     return fmt::format("{}{}{}", def ? nameOf(*def) : "value", reg.name.empty() ? "" : " of ", reg.name);
   }
 

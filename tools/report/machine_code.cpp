@@ -35,10 +35,9 @@ char laneMark(const encoder::ListingRow& row) {
 }
 
 /// The phases that created and changed an instruction, in order, as indices into the pipeline.
-ordered_json phasesOf(const ori::Instr& instr) {
+ordered_json phasesOf(const ori::Function& function, const ori::Instr& instr) {
   std::vector<unsigned> phases;
-  for (const ori::ProvenanceNode* node = instr.changedBy; node; node = node->older)
-    phases.insert(phases.begin(), node->phase);
+  function.forEachChange(instr, [&](unsigned phase) { phases.insert(phases.begin(), phase); });
   phases.insert(phases.begin(), instr.createdBy);
   return phases;
 }
@@ -102,7 +101,7 @@ ordered_json machineCodeJson(const FunctionJob& job) {
     id.push_back(origin ? ordered_json(origin->id) : ordered_json());
     line.push_back(row.ptxLine);
     loc.push_back(origin ? origin->source.loc : 0);
-    phases.push_back(origin ? phasesOf(*origin) : ordered_json::array());
+    phases.push_back(origin ? phasesOf(job.function(), *origin) : ordered_json::array());
     addTouches(row.word, target, reads, writes);
   }
   const std::span<const isa::Word> words(code.words.data(), count);
