@@ -300,6 +300,9 @@ struct Module {
   const Opcode& opcode(const Instruction& i) const { return opcodes[index(i.opcode)]; }
   const Variable& variable(VariableId id) const { return variables[index(id)]; }
   const Function& function(FunctionId id) const { return functions[index(id)]; }
+  FunctionId idOf(const Function& function) const {
+    return FunctionId(static_cast<std::uint32_t>(&function - functions.data()));
+  }
 };
 
 } // namespace orias::ptx

@@ -1,5 +1,6 @@
 // cp.async: copies from global to shared memory that bypass the registers, and waiting for them.
 
+#include "frontend/lower/addresses.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/policy.h"
 
@@ -19,7 +20,7 @@ bool fits(std::int64_t value, unsigned bits) {
 
 /// The shared address as one register and an offset.
 Address sharedAddress(FunctionLowering& f, const Operand& operand) {
-  Address a = f.address(operand, StateSpace::Shared);
+  Address a = addressOf(f, operand, StateSpace::Shared);
   IsaOperand rest = IsaOperand::rz();
   if (!fits(a.offset, kSharedOffsetBits)) {
     rest = f.inReg(f.imm(a.offset));
@@ -35,9 +36,9 @@ Address sharedAddress(FunctionLowering& f, const Operand& operand) {
 }
 
 Address globalAddress(FunctionLowering& f, const Operand& operand) {
-  Address a = f.address(operand, StateSpace::Global);
+  Address a = addressOf(f, operand, StateSpace::Global);
   if (a.base.isZeroReg() || fits(a.offset, kGlobalOffsetBits)) return a;
-  a.base = f.wholeAddress(a);
+  a.base = wholeAddress(f, a);
   a.offset = 0;
   return a;
 }

@@ -1,5 +1,6 @@
 // atom and red. Operations without a hardware instruction become a loop around a compare-and-swap.
 
+#include "frontend/lower/addresses.h"
 #include "frontend/lower/cluster.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/integer_helpers.h"
@@ -302,7 +303,7 @@ IsaOperand wholeAddress(FunctionLowering& f, const Atomic& a) {
                           at.uniform.isNone() ? IsaOperand::rz() : at.uniform, at.base});
     return sum;
   }
-  return f.wholeAddress(at);
+  return wholeAddress(f, at);
 }
 
 /// 16 bits: a loop that swaps the containing word. It continues with the value that the swap found, because a load
@@ -406,7 +407,7 @@ void lowerAtomic(FunctionLowering& f, const Instruction& i, const Form& form, un
   }
   a.words = std::max(1u, bits / 32);
   a.order = isMultimem && form.scope() == Mod::None ? MemOrder::StrongSys : orderOf(form.scope());
-  a.address = isClusterShared(form) ? clusterAddress(f, ops[at]) : f.address(ops[at], a.space);
+  a.address = isClusterShared(form) ? clusterAddress(f, ops[at]) : addressOf(f, ops[at], a.space);
   if (a.address.isFrame) {
     f.unsupported("an atomic operation on local memory");
     return;

@@ -2,6 +2,7 @@
 // on tensor maps. The copy unit takes one copy at a time, from uniform registers. Everything follows ptxas for sm_90.
 
 #include "frontend/lower/bulk_copy.h"
+#include "frontend/lower/addresses.h"
 
 #include "encoder/isa/codec.h"
 
@@ -56,11 +57,11 @@ class Copy {
 };
 
 IsaOperand sharedWordOf(FunctionLowering& f, const Operand& operand) {
-  return sharedWord(f, f.address(operand, StateSpace::Shared));
+  return sharedWord(f, addressOf(f, operand, StateSpace::Shared));
 }
 
 IsaOperand globalPair(FunctionLowering& f, const Operand& operand) {
-  return f.wholeAddress(f.address(operand, StateSpace::Global));
+  return wholeAddress(f, addressOf(f, operand, StateSpace::Global));
 }
 
 IsaOperand permuted(FunctionLowering& f, IsaOperand a, std::int64_t selector, IsaOperand b) {
@@ -117,7 +118,7 @@ std::optional<Tensor> tensorOf(FunctionLowering& f, const Operand& operand) {
     return std::nullopt;
   }
   Tensor t;
-  t.map = parts[0].is(OperandKind::Address) ? f.wholeAddress(f.address(parts[0], StateSpace::None))
+  t.map = parts[0].is(OperandKind::Address) ? wholeAddress(f, addressOf(f, parts[0], StateSpace::None))
                                             : f.sourceReg(parts[0], Type::U64);
   for (const Operand& c : elementsOf(f, parts[1]))
     t.coordinates.push_back(f.sourceReg(c, Type::S32));
@@ -306,7 +307,7 @@ void lowerBulkStore(FunctionLowering& f, const Instruction& i, const Form& form)
   // A generic address must be one of shared memory. Its low word is the shared address.
   const bool isGeneric = form.space() == StateSpace::None;
   const IsaOperand at =
-      isGeneric ? ori::component(f.wholeAddress(f.address(ops[0], StateSpace::None)), 0) : sharedWordOf(f, ops[0]);
+      isGeneric ? ori::component(wholeAddress(f, addressOf(f, ops[0], StateSpace::None)), 0) : sharedWordOf(f, ops[0]);
   const std::array<IsaOperand, 1> atIn{at}, unitsIn{units};
   const IsaOperand to = copy.uniform(atIn), count = copy.uniform(unitsIn);
   copy.emit(IsaOp::UMEMSETS, {to, f.imm(0), count}, {});
@@ -319,8 +320,9 @@ void lowerTryCancel(FunctionLowering& f, const Instruction& i, const Form& form)
   ori::Block* join = f.beginUnguarded();
   Copy copy(f);
   const auto word = [&](const Operand& operand) {
-    return form.space() == StateSpace::None ? ori::component(f.wholeAddress(f.address(operand, StateSpace::None)), 0)
-                                            : sharedWordOf(f, operand);
+    return form.space() == StateSpace::None
+               ? ori::component(wholeAddress(f, addressOf(f, operand, StateSpace::None)), 0)
+               : sharedWordOf(f, operand);
   };
   const std::array<IsaOperand, 2> pair{word(ops[0]), word(ops[1])};
   const std::array<ModValue, 1> mods{ModValue{IsaMod::Sub, form.get(Slot::Multicast) != Mod::None ? 1 : 0}};

@@ -1,6 +1,7 @@
 // The shared memory of a cluster: the top byte of an address is the rank of the CTA.
 
 #include "frontend/lower/cluster.h"
+#include "frontend/lower/addresses.h"
 
 #include "frontend/lower/families.h"
 #include "frontend/lower/special.h"
@@ -10,7 +11,7 @@ namespace orias::ptx {
 using IsaOperand = isa::Operand;
 
 Address clusterAddress(FunctionLowering& f, const Operand& operand) {
-  Address a = f.address(operand, StateSpace::Shared);
+  Address a = addressOf(f, operand, StateSpace::Shared);
   const IsaOperand generic = f.newR(2);
   const IsaOperand uniform = a.uniform.isNone() ? IsaOperand::rz() : a.uniform;
   f.emit(IsaOp::IADD3,

@@ -1,7 +1,5 @@
 #include "frontend/lower/constant_addresses.h"
 
-#include "frontend/lower/function_lowering.h"
-
 #include <algorithm>
 #include <span>
 
@@ -139,10 +137,6 @@ ConstantAddresses::Origin ConstantAddresses::of(const Function& function, Regist
 
 bool hasConstantPointers(const Module& module) {
   return std::ranges::any_of(module.variables, isConstantPointer);
-}
-
-ConstantAddresses::Origin FunctionLowering::constantAddress(RegisterId id) {
-  return layout_.constantAddresses ? layout_.constantAddresses->of(*in_, id) : ConstantAddresses::Variable;
 }
 
 } // namespace orias::ptx

@@ -60,7 +60,7 @@ void FunctionLowering::branchIf(IsaOperand condition, const ori::Block* target) 
 }
 
 ori::Block* FunctionLowering::beginUnguarded() {
-  if (current_->guard == RegisterId::None) return nullptr;
+  if (body_.current->guard == RegisterId::None) return nullptr;
   ori::Block* join = newBlock();
   branchIf(guard().notted(), join);
   return join;

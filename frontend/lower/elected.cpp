@@ -2,7 +2,7 @@
 
 #include "frontend/lower/elected.h"
 
-#include "frontend/lower/function_lowering.h"
+#include "frontend/instr_form_table.h"
 
 #include <algorithm>
 #include <functional>
@@ -224,26 +224,6 @@ void Elected::findRegions() {
       if (isEnd && i.guard == RegisterId::None) region = kUnknown;
     }
   }
-}
-
-const Elected* FunctionLowering::elected() {
-  // The instruction being lowered may be a copy without its guard.
-  const Instruction* first = in_->instructions.data();
-  const bool isOfBody =
-      std::less_equal<>()(first, current_) && std::less<>()(current_, first + in_->instructions.size());
-  if (!inlining_.empty() || !isOfBody) return nullptr;
-  if (!elected_) elected_.emplace(module(), *in_, *layout_.forms);
-  return &*elected_;
-}
-
-bool FunctionLowering::isElected() {
-  const Elected* known = current_->guard != RegisterId::None ? elected() : nullptr;
-  return known && known->isByOne(static_cast<std::uint32_t>(current_ - in_->instructions.data()));
-}
-
-bool FunctionLowering::isAlone() {
-  const Elected* known = elected();
-  return known && known->isAlone(static_cast<std::uint32_t>(current_ - in_->instructions.data()));
 }
 
 } // namespace orias::ptx

@@ -170,7 +170,7 @@ void lowerBrxIdx(FunctionLowering&, const Instruction&, const Form&);
 void lowerSetmaxnreg(FunctionLowering&, const Instruction&, const Form&);
 void lowerBra(FunctionLowering&, const Instruction&, const Form&);
 void lowerExit(FunctionLowering&, const Instruction&, const Form&);
-void lowerCall(FunctionLowering&, const Instruction&, const Form&); // call.cpp
+void lowerCall(FunctionLowering&, const Instruction&, const Form&); // call_lowering.cpp
 void lowerTrap(FunctionLowering&, const Instruction&, const Form&);
 
 // bulk_copy.cpp

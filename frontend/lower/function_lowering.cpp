@@ -1,27 +1,31 @@
 #include "frontend/lower/function_lowering.h"
 
 #include "encoder/isa/desc.h"
+#include "frontend/lower/addresses.h"
+#include "frontend/lower/external_call.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/inline_plan.h"
-#include "support/align.h"
+#include "frontend/lower/special.h"
 #include "support/check.h"
 
 #include <algorithm>
 #include <bit>
 #include <fmt/format.h>
+#include <functional>
+#include <utility>
 
 namespace orias::ptx {
 
 using isa::File;
 using IsaOperand = isa::Operand;
 
-namespace {} // namespace
-
 FunctionLowering::FunctionLowering(const ModuleLayout& layout, const Function& source, ori::Function& target,
                                    Diagnostics& diagnostics)
-    : layout_(layout),
-      callsByAbi_(layout.options.relocatable && (!source.isEntry || layout.plan->callsFunctions(idOf(source)))),
-      in_(&source), out_(target), diagnostics_(diagnostics), builder_(target) {}
+    : layout_(layout), source_(source),
+      callsByAbi_(layout.options.relocatable &&
+                  (!source.isEntry || layout.plan->callsFunctions(layout.in->idOf(source)))),
+      out_(target), diagnostics_(diagnostics), builder_(target), body_{&source, {}},
+      variables_(layout, target, callsByAbi_) {}
 
 unsigned FunctionLowering::wordsOf(Type type) {
   unsigned bits = bitWidth(type);
@@ -31,24 +35,35 @@ unsigned FunctionLowering::wordsOf(Type type) {
 void FunctionLowering::run() {
   entry_ = out_.newBlock();
   startBlock(entry_);
-  vregOf_ = declareRegisters(*in_);
-  if (in_->isEntry) layOutParams();
-  layOutVariables();
-  blockOf_.assign(in_->labels.size(), nullptr);
-  if (!in_->isEntry) beginFunction();
-  for (const Statement& statement : in_->statements)
-    lowerStatement(statement);
+  body_.vregOf = declareRegisters(source_);
+  if (source_.isEntry) variables_.layOutParams(source_);
+  variables_.layOutVariables(source_);
+  body_.blockOf.assign(source_.labels.size(), nullptr);
+  if (!source_.isEntry) calls_.beginFunction();
+  lowerStatements();
   // A body may end without ret; the closing brace returns.
-  if (!in_->isEntry) {
-    endFunction();
+  if (!source_.isEntry) {
+    calls_.endFunction();
   } else if (blockIsOpen()) {
-    builder_.setSource({in_->endLoc.line, 0});
+    builder_.setSource({source_.endLoc.line, 0});
     builder_.setGuard(IsaOperand::pt());
     builder_.emit(IsaOp::EXIT, {});
   }
-  returnFromShared();
+  calls_.returnFromShared();
   out_.setLayout(order_);
-  saveAcrossRecursion();
+  calls_.saveAcrossRecursion();
+}
+
+FunctionLowering::Activation FunctionLowering::enterBody(const Function& callee, ori::Block* returnTo,
+                                                         std::vector<ori::VRegId> vregOf) {
+  Activation entered{&callee, std::move(vregOf), {}, returnTo, body_.current};
+  entered.blockOf.assign(callee.labels.size(), nullptr);
+  return std::exchange(body_, std::move(entered));
+}
+
+void FunctionLowering::lowerStatements() {
+  for (const Statement& statement : body().statements)
+    lowerStatement(statement);
 }
 
 void FunctionLowering::startBlock(ori::Block* block) {
@@ -69,132 +84,9 @@ std::vector<ori::VRegId> FunctionLowering::declareRegisters(const Function& func
   return vregOf;
 }
 
-namespace {
-
-std::uint8_t pointerSpaceOf(const Variable& pointer) {
-  switch (pointer.pointerSpace) {
-  case StateSpace::Local: return 1;
-  case StateSpace::Shared: return 2;
-  case StateSpace::Global:
-  case StateSpace::Const: return 4;
-  default: return 5;
-  }
-}
-
-} // namespace
-
-void FunctionLowering::layOutParams() {
-  paramOffset_.assign(module().variables.size(), kNoId);
-  const std::uint32_t base = target().paramBase();
-  std::uint32_t at = 0;
-  for (const Parameter& param : in_->params) {
-    const Variable& v = module().variable(param.variable);
-    if (typeClass(v.type) == TypeClass::Opaque) {
-      ori::KernelParam named{out_.intern(module().text(v.name)), 0, 0, 0, 0, {}};
-      named.handle = handleSymbol(param.variable);
-      out_.params.push_back(named);
-      continue;
-    }
-    at = alignUp(base + at, v.align) - base; // the address in the bank is aligned, not the offset among the parameters
-    paramOffset_[index(param.variable)] = at;
-    const auto size = static_cast<std::uint32_t>(v.byteSize());
-    out_.params.push_back({out_.intern(module().text(v.name)),
-                           at,
-                           size,
-                           v.isPointer ? pointerSpaceOf(v) : std::uint8_t{0},
-                           v.pointerAlign,
-                           {}});
-    at += size;
-  }
-  out_.paramBytes = at;
-}
-
-void FunctionLowering::layOutVariables() {
-  sharedOffset_.assign(module().variables.size(), kNoId);
-  frameObject_.assign(module().variables.size(), kNoId);
-  // Variables of these functions, followed by the module-scope shared variables that they use, get offsets in the order
-  // of declaration, as in ptxas.
-  std::vector<bool> named(module().variables.size(), false), inBody(named), inRecursive(named);
-  for (const Function* body : bodies()) {
-    for (const Operand& o : body->operands)
-      if (o.is(OperandKind::Variable) || (o.is(OperandKind::Address) && o.addressBase() == OperandKind::Variable))
-        named[index(o.variableId())] = true;
-    for (const Statement& s : body->statements)
-      if (s.kind == StatementKind::Variable) {
-        named[s.index] = inBody[s.index] = true;
-        // Each activation of a recursive function has its own variable.
-        inRecursive[s.index] = !callsByAbi_ && layout_.calls->isRecursive(idOf(*body));
-      }
-    keepInMemory(*body);
-  }
-
-  std::vector<std::uint32_t> dynamic, ordered;
-  for (const bool isOwn : {true, false})
-    for (std::uint32_t id = 0; id < named.size(); ++id)
-      if (named[id] && inBody[id] == isOwn) ordered.push_back(id);
-  for (const std::uint32_t id : ordered) {
-    const Variable& v = module().variables[id];
-    if (v.space == StateSpace::Shared) {
-      if (isLinked()) continue; // a symbol
-      if (v.incomplete || v.linkage == Linkage::Extern) {
-        dynamic.push_back(id);
-        continue;
-      }
-      out_.sharedBytes = alignUp(out_.sharedBytes, v.align);
-      sharedOffset_[id] = out_.sharedBytes;
-      out_.sharedBytes += static_cast<std::uint32_t>(v.byteSize());
-      out_.sharedAlign = std::max(out_.sharedAlign, v.align);
-    } else if (v.space == StateSpace::Local && !inRecursive[id]) {
-      frameObject_[id] = newFrameObject(v);
-    }
-  }
-  // All dynamic arrays begin at the same offset, after the static ones.
-  for (std::uint32_t id : dynamic) {
-    out_.usesDynamicShared = true;
-    out_.sharedAlign = std::max(out_.sharedAlign, module().variables[id].align);
-  }
-  // The driver places dynamic arrays after the declared size of the static ones. Like ptxas, mark all kernels of a
-  // module that has dynamic arrays.
-  bool seesDynamic = !dynamic.empty();
-  if (in_->isEntry && !isLinked())
-    for (const Variable& v : module().variables)
-      if (v.space == StateSpace::Shared && v.incomplete) {
-        seesDynamic = true;
-        out_.sharedAlign = std::max(out_.sharedAlign, v.align);
-      }
-  if (seesDynamic) {
-    out_.sharedAlign = std::max(out_.sharedAlign, isa::Target::kDynamicSharedAlignment);
-    out_.sharedBytes = alignUp(out_.sharedBytes, out_.sharedAlign);
-  }
-  for (std::uint32_t id : dynamic)
-    sharedOffset_[id] = out_.sharedBytes;
-}
-
-std::uint32_t FunctionLowering::newFrameObject(const Variable& v) {
-  ori::FrameObject object;
-  object.name = out_.intern(module().text(v.name));
-  object.size = static_cast<std::uint32_t>(v.byteSize());
-  object.align = v.align;
-  out_.frame.push_back(object);
-  return static_cast<std::uint32_t>(out_.frame.size() - 1);
-}
-
-void FunctionLowering::keepInMemory(const Function& body) {
-  if (body.isEntry || (!callsByAbi_ && layout_.calls->isRecursive(idOf(body)))) return;
-  for (const Parameter& p : body.params) {
-    const auto isIt = [&](const Operand& o) { return o.is(OperandKind::Variable) && o.variableId() == p.variable; };
-    if (p.reg != RegisterId::None || std::none_of(body.operands.begin(), body.operands.end(), isIt)) continue;
-    Variable copy = module().variable(p.variable);
-    copy.align = std::max<std::uint32_t>(copy.align, 4); // it is stored by words
-    std::uint32_t& object = frameObject_[index(p.variable)];
-    object = newFrameObject(copy);
-    out_.frame[object].size = alignUp(out_.frame[object].size, 4);
-  }
-}
-
 void FunctionLowering::lowerStatement(const Statement& statement) {
   switch (statement.kind) {
-  case StatementKind::Instruction: lowerInstruction(in_->instructions[statement.index]); break;
+  case StatementKind::Instruction: lowerInstruction(body().instructions[statement.index]); break;
   case StatementKind::Label: {
     ori::Block* block = blockOf(LabelId(statement.index));
     if (blockIsOpen()) builder_.block()->fallthrough = block->id;
@@ -232,7 +124,7 @@ bool fencesBeyondCta(const Form& form) {
 } // namespace
 
 void FunctionLowering::lowerInstruction(const Instruction& instruction) {
-  current_ = &instruction;
+  body_.current = &instruction;
   const Form& form = layout_.forms->form(instruction);
   HandlerEntry entry = handlerFor(form.op);
   if (!entry.handler) {
@@ -246,9 +138,9 @@ void FunctionLowering::lowerInstruction(const Instruction& instruction) {
     ori::Block* const join = beginUnguarded();
     Instruction unguarded = instruction;
     unguarded.guard = RegisterId::None;
-    current_ = &unguarded;
+    body_.current = &unguarded;
     entry.handler(*this, unguarded, form);
-    current_ = &instruction;
+    body_.current = &instruction;
     endUnguarded(join);
   } else if (entry.guarding == Guarding::Direct) {
     builder_.setGuard(guard());
@@ -285,20 +177,20 @@ void FunctionLowering::finishStaged(ori::Instr* lastBefore) {
 }
 
 isa::Operand FunctionLowering::guard() {
-  if (current_->guard == RegisterId::None) return IsaOperand::pt();
-  IsaOperand p = out_.use(vregOf_[index(current_->guard)]);
-  return current_->guardNegated ? p.notted() : p;
+  if (body_.current->guard == RegisterId::None) return IsaOperand::pt();
+  IsaOperand p = out_.use(body_.vregOf[index(body_.current->guard)]);
+  return body_.current->guardNegated ? p.notted() : p;
 }
 
 void FunctionLowering::unsupported(const std::string& what) {
-  diagnostics_.error(current_->loc, "not supported yet: " + what);
+  diagnostics_.error(body_.current->loc, "not supported yet: " + what);
 }
 
 isa::Operand FunctionLowering::dest(const Operand& operand) {
   if (operand.is(OperandKind::Sink)) return IsaOperand::rz();
-  IsaOperand target = out_.use(vregOf_[index(operand.registerId())]);
+  IsaOperand target = out_.use(body_.vregOf[index(operand.registerId())]);
   if (operand.component() >= Component::X && operand.component() <= Component::W) {
-    const Register& reg = in_->registers[index(operand.registerId())];
+    const Register& reg = body().registers[index(operand.registerId())];
     const unsigned words = wordsOf(reg.type);
     target = ori::component(
         target, words * (static_cast<unsigned>(operand.component()) - static_cast<unsigned>(Component::X)), words);
@@ -325,10 +217,10 @@ isa::Operand FunctionLowering::destPredicate(const Operand& operand, unsigned wh
 isa::Operand FunctionLowering::predicate(const Operand& operand) {
   if (operand.is(OperandKind::Int)) return operand.bits() ? IsaOperand::pt() : IsaOperand::pt().notted();
   if (operand.is(OperandKind::Special)) {
-    const IsaOperand special = specialPredicate(operand.specialRegister());
+    const IsaOperand special = specialPredicate(*this, operand.specialRegister());
     return operand.isNegated() ? special.notted() : special;
   }
-  IsaOperand p = out_.use(vregOf_[index(operand.registerId())]);
+  IsaOperand p = out_.use(body_.vregOf[index(operand.registerId())]);
   return operand.isNegated() ? p.notted() : p;
 }
 
@@ -336,9 +228,9 @@ Value FunctionLowering::source(const Operand& operand, Type type) {
   const unsigned words = wordsOf(type);
   switch (operand.kind()) {
   case OperandKind::Register: {
-    IsaOperand reg = out_.use(vregOf_[index(operand.registerId())]);
+    IsaOperand reg = out_.use(body_.vregOf[index(operand.registerId())]);
     if (operand.component() >= Component::X && operand.component() <= Component::W) {
-      const unsigned n = wordsOf(in_->registers[index(operand.registerId())].type);
+      const unsigned n = wordsOf(body().registers[index(operand.registerId())].type);
       reg = ori::component(reg, n * (static_cast<unsigned>(operand.component()) - static_cast<unsigned>(Component::X)),
                            n);
     }
@@ -371,16 +263,16 @@ Value FunctionLowering::source(const Operand& operand, Type type) {
       return Value::constant(0, words);
     }
     if (isKernel && layout_.functionSymbol[index(named)] == kNoId) {
-      unresolved(module().text(module().function(named).name));
+      reportUnresolved(*this, module().text(module().function(named).name));
       return Value::constant(0, words);
     }
     // A launch refers to a kernel by its descriptor, whose address the loader writes.
-    if (isKernel && !namesData()) return Value::of(addressFromTable(layout_.functionSymbol[index(named)]));
-    return Value::of(symbolAddress(layout_.functionSymbol[index(named)], 0, words));
+    if (isKernel && !namesData()) return Value::of(addressFromTable(*this, layout_.functionSymbol[index(named)]));
+    return Value::of(symbolAddress(*this, layout_.functionSymbol[index(named)], 0, words));
   }
-  case OperandKind::Special: return specialRegister(operand.specialRegister(), operand.component());
+  case OperandKind::Special: return specialRegister(*this, operand.specialRegister(), operand.component());
   case OperandKind::Variable: {
-    Value v = variableAddress(operand.variableId(), operand.offset());
+    Value v = variableAddress(*this, operand.variableId(), operand.offset());
     if (v.words() >= words) return v.words() == words ? v : Value::of(ori::component(inReg(v), 0));
     IsaOperand wide = newR(words);
     builder_.emit(IsaOp::COPY, {ori::component(wide, 0), inReg(v)});
@@ -471,14 +363,24 @@ isa::Operand FunctionLowering::extended(const Value& value, Type type) {
   return r;
 }
 
+const Elected* FunctionLowering::elected() {
+  // The instruction being lowered may be a copy without its guard.
+  const Instruction* first = source_.instructions.data();
+  const bool isOfBody =
+      std::less_equal<>()(first, body_.current) && std::less<>()(body_.current, first + source_.instructions.size());
+  if (isInlinedBody() || !isOfBody) return nullptr;
+  if (!elected_) elected_.emplace(module(), source_, *layout_.forms);
+  return &*elected_;
+}
+
 isa::Operand FunctionLowering::carry() {
   if (carry_.isNone()) carry_ = newP();
   return carry_;
 }
 
 ori::Block* FunctionLowering::blockOf(LabelId label) {
-  ori::Block*& block = blockOf_[index(label)];
-  if (!block) block = out_.newBlock(out_.intern(module().text(in_->labels[index(label)].name)));
+  ori::Block*& block = body_.blockOf[index(label)];
+  if (!block) block = out_.newBlock(out_.intern(module().text(body().labels[index(label)].name)));
   return block;
 }
 

@@ -1,6 +1,7 @@
 // Warp-level matrix instructions on registers, and the loads and stores of their fragments.
 
 #include "encoder/isa/codec.h"
+#include "frontend/lower/addresses.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/matrix_helpers.h"
 #include "frontend/lower/modifiers.h"
@@ -69,7 +70,7 @@ void lowerLdmatrix(FunctionLowering& f, const Instruction& i, const Form& form) 
   auto ops = f.operands(i);
   ori::Block* join = f.beginUnguarded();
   wholeWarp(f);
-  const Address a = f.sharedAddress(ops[1], form.space());
+  const Address a = sharedAddress(f, ops[1], form.space());
   const IsaOperand run = f.newR(static_cast<unsigned>(elementsOf(f, ops[0]).size())),
                    offset = IsaOperand::immediate(static_cast<std::int32_t>(a.offset));
   if (isOfHalves(form))
@@ -85,7 +86,7 @@ void lowerStmatrix(FunctionLowering& f, const Instruction& i, const Form& form) 
   auto ops = f.operands(i);
   ori::Block* join = f.beginUnguarded();
   wholeWarp(f);
-  const Address a = f.sharedAddress(ops[0], form.space());
+  const Address a = sharedAddress(f, ops[0], form.space());
   const IsaOperand offset = IsaOperand::immediate(static_cast<std::int32_t>(a.offset)),
                    data = gathered(f, ops[1], Type::B32);
   const ModValue size{IsaMod::Size, countCode(form)};

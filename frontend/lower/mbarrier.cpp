@@ -2,6 +2,7 @@
 // sm_90. The word of a barrier counts down: its high half holds the complements of the expected arrivals of a phase and
 // of those still pending in the current phase.
 
+#include "frontend/lower/addresses.h"
 #include "frontend/lower/bulk_copy.h"
 #include "frontend/lower/cluster.h"
 #include "frontend/lower/families.h"
@@ -26,7 +27,7 @@ enum class Count { Expect = 0, ArriveOne = 1, ByteOne = 2, ExpectOnly = 3, Compl
 constexpr std::uint32_t kMaxArrivals = 1u << 20;
 
 Address barrierAddress(FunctionLowering& f, const Operand& operand, const Form& form) {
-  Address a = f.sharedAddress(operand, form.space());
+  Address a = sharedAddress(f, operand, form.space());
   if (a.uniform.isNone()) a.uniform = IsaOperand::zero(File::UR);
   return a;
 }
@@ -216,7 +217,8 @@ void lowerProxyFence(FunctionLowering& f, const Instruction& i, const Form& form
     // The copy of the map must complete before the map is read again. Nothing else is ordered (observed: ptxas waits
     // for its scoreboards only).
     emitMembar(f, FenceKind::All, form.scope() == Mod::Sys ? Mod::Sys : Mod::Gpu);
-    controlTensorMap(f, f.wholeAddress(f.address(f.operands(i)[0], StateSpace::None)), TensorMapControl::Invalidate);
+    controlTensorMap(f, wholeAddress(f, addressOf(f, f.operands(i)[0], StateSpace::None)),
+                     TensorMapControl::Invalidate);
     return;
   }
   enum { Shared, Global };

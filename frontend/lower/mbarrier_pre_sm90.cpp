@@ -3,6 +3,7 @@
 // arrivals of a phase. The next phase starts from it (ATOMS.ARRIVE does that).
 
 #include "frontend/lower/mbarrier_pre_sm90.h"
+#include "frontend/lower/addresses.h"
 
 #include "frontend/lower/mbarrier_copies.h"
 #include "frontend/lower/sync.h"
@@ -94,7 +95,7 @@ void testWait(FunctionLowering& f, const Instruction& i, const Form& form, const
 void arriveAfterCopies(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   ori::Block* join = f.beginUnguarded();
-  Address a = f.sharedAddress(ops[0], form.space());
+  Address a = sharedAddress(f, ops[0], form.space());
   if (!form.has(Mod::Noinc)) add(f, IsaOperand::rz(), a, kHighWord, Value::constant(~0u, 1));
   emitArrivalAfterCopies(f, a, {});
   f.endUnguarded(join);
@@ -105,10 +106,10 @@ void arriveAfterCopies(FunctionLowering& f, const Instruction& i, const Form& fo
 void lowerOlderMbarrier(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   switch (form.op) {
-  case Op::MbarrierInit: initialise(f, f.sharedAddress(ops[0], form.space()), f.source(ops[1], Type::U32)); return;
+  case Op::MbarrierInit: initialise(f, sharedAddress(f, ops[0], form.space()), f.source(ops[1], Type::U32)); return;
   case Op::MbarrierArrive:
-  case Op::MbarrierArriveDrop: arriveAt(f, i, form, f.sharedAddress(ops[1], form.space())); return;
-  case Op::MbarrierTestWait: testWait(f, i, form, f.sharedAddress(ops[1], form.space())); return;
+  case Op::MbarrierArriveDrop: arriveAt(f, i, form, sharedAddress(f, ops[1], form.space())); return;
+  case Op::MbarrierTestWait: testWait(f, i, form, sharedAddress(f, ops[1], form.space())); return;
   case Op::MbarrierInval: return; // no hardware state to invalidate
   case Op::CpAsyncMbarrierArrive: arriveAfterCopies(f, i, form); return;
   default: f.unsupported(std::string(f.opcodeText()));

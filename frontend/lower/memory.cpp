@@ -1,5 +1,6 @@
 // ld and st of all spaces, and prefetch.
 
+#include "frontend/lower/addresses.h"
 #include "frontend/lower/bulk_copy.h"
 #include "frontend/lower/cluster.h"
 #include "frontend/lower/families.h"
@@ -145,7 +146,7 @@ void loadConstant(FunctionLowering& f, const Instruction& i, const Form& form, S
   const Type type = form.type();
   const unsigned bytes = std::max(1u, bitWidth(type) / 8);
   const int bank = space == StateSpace::Param ? 0 : 3;
-  const Address a = f.address(ops[1], space);
+  const Address a = addressOf(f, ops[1], space);
   auto to = elements(f, ops[0]);
   IsaOperand index = a.base.isZeroReg() ? IsaOperand::rz() : ori::component(a.base, 0);
   if (!index.isZeroReg() && (to.size() > 1 || bytes > 8)) {
@@ -243,9 +244,15 @@ bool isUnsupported(FunctionLowering& f, const Form& form) {
   return false;
 }
 
+/// The possible origins of the constant address in a register of the function being lowered.
+ConstantAddresses::Origin constantAddress(FunctionLowering& f, RegisterId id) {
+  const auto& known = f.layout().constantAddresses;
+  return known ? known->of(f.body(), id) : ConstantAddresses::Variable;
+}
+
 /// Whether the operand refers to a parameter of a function or of a call by name.
 bool namesCallParam(FunctionLowering& f, const Operand& address) {
-  return address.addressBase() == OperandKind::Variable && f.isCallParam(address.variableId());
+  return address.addressBase() == OperandKind::Variable && f.variables().isCallParam(address.variableId());
 }
 
 /// The space whose instructions are used. Shared memory of other CTAs of the cluster is accessed by generic
@@ -253,7 +260,7 @@ bool namesCallParam(FunctionLowering& f, const Operand& address) {
 StateSpace accessedSpace(FunctionLowering& f, const Form& form, const Operand& address) {
   if (isClusterShared(form)) return StateSpace::None;
   if (form.space() == StateSpace::Const && address.addressBase() == OperandKind::Register &&
-      f.constantAddress(address.registerId()) == ConstantAddresses::Pointer)
+      constantAddress(f, address.registerId()) == ConstantAddresses::Pointer)
     return StateSpace::Global;
   const bool isInFrame =
       form.space() == StateSpace::Param && !f.body().isEntry && address.addressBase() == OperandKind::Register;
@@ -279,7 +286,7 @@ void copyWords(FunctionLowering& f, std::span<const Operand* const> elements, Is
 void loadFrom(FunctionLowering& f, const Instruction& i, const Form& written) {
   if (const Operand& from = f.operands(i)[1];
       written.space() == StateSpace::Const && from.addressBase() == OperandKind::Register) {
-    const ConstantAddresses::Origin origin = f.constantAddress(from.registerId());
+    const ConstantAddresses::Origin origin = constantAddress(f, from.registerId());
     if (origin != ConstantAddresses::Variable && origin != ConstantAddresses::Pointer) {
       f.unsupported(
           "ld.const through a register that may hold the address of a constant variable or a .ptr .const parameter");
@@ -294,7 +301,7 @@ void loadFrom(FunctionLowering& f, const Instruction& i, const Form& written) {
     for (unsigned e = 0; e < to.size(); ++e) {
       if (to[e]->is(OperandKind::Sink)) continue;
       const IsaOperand d = f.dest(*to[e]);
-      f.loadCallParam(d, from.variableId(), from.offset() + e * each, form.type());
+      f.params().load(d, from.variableId(), from.offset() + e * each, form.type());
       widen(f, d, form.type());
     }
     return;
@@ -307,7 +314,7 @@ void loadFrom(FunctionLowering& f, const Instruction& i, const Form& written) {
   const Type type = form.type();
   const unsigned bytes = bitWidth(type) / 8;
   const IsaOperand descriptor = descriptorFor(f, i, form, space);
-  Address a = isClusterShared(form) ? clusterAddress(f, ops[1]) : f.address(ops[1], space);
+  Address a = isClusterShared(form) ? clusterAddress(f, ops[1]) : addressOf(f, ops[1], space);
   auto to = elements(f, ops[0]);
   if (to.size() == 1) {
     const IsaOperand d = f.dest(*to[0]);
@@ -363,7 +370,7 @@ void storeTo(FunctionLowering& f, const Instruction& i, const Form& written) {
     }
     auto from = elements(f, f.operands(i)[1]);
     for (unsigned e = 0; e < from.size(); ++e)
-      f.storeCallParam(to.variableId(), to.offset() + e * (bitWidth(form.type()) / 8), form.type(),
+      f.params().store(to.variableId(), to.offset() + e * (bitWidth(form.type()) / 8), form.type(),
                        f.source(*from[e], form.type()));
     return;
   }
@@ -371,7 +378,7 @@ void storeTo(FunctionLowering& f, const Instruction& i, const Form& written) {
   const Type type = form.type();
   const unsigned bytes = bitWidth(type) / 8;
   const IsaOperand descriptor = descriptorFor(f, i, form, space);
-  Address a = isClusterShared(form) ? clusterAddress(f, ops[0]) : f.address(ops[0], space);
+  Address a = isClusterShared(form) ? clusterAddress(f, ops[0]) : addressOf(f, ops[0], space);
   auto from = elements(f, ops[1]);
   if (from.size() == 1) {
     Value v = f.source(*from[0], type);
@@ -429,7 +436,7 @@ namespace {
 
 /// CCTL of one line.
 void controlCache(FunctionLowering& f, const Operand& at, StateSpace space, int function) {
-  const Address a = f.address(at, space);
+  const Address a = addressOf(f, at, space);
   f.emit(IsaOp::CCTL, {a.base, offsetOperand(a, 0)}, {{IsaMod::Func, function}});
 }
 
@@ -440,11 +447,11 @@ enum CacheFunction { kToL1 = 0, kToL2 = 1, kToL2EvictLast = 9, kDemote = 10, kDi
 /// Prefetches of memory and of tensor maps.
 void lowerPrefetch(FunctionLowering& f, const Instruction& i, const Form& form) {
   if (form.has(Mod::Tensormap) && form.space() == StateSpace::None) {
-    controlTensorMap(f, f.wholeAddress(f.address(f.operands(i)[0], StateSpace::None)), TensorMapControl::Prefetch);
+    controlTensorMap(f, wholeAddress(f, addressOf(f, f.operands(i)[0], StateSpace::None)), TensorMapControl::Prefetch);
     return;
   }
   if (form.has(Mod::Tensormap)) {
-    const IsaOperand at = f.wholeAddress(f.address(f.operands(i)[0], form.space()));
+    const IsaOperand at = wholeAddress(f, addressOf(f, f.operands(i)[0], form.space()));
     controlTensorMap(f, genericAddress(f, form.space(), at), TensorMapControl::Prefetch);
     return;
   }
@@ -456,7 +463,7 @@ void lowerPrefetch(FunctionLowering& f, const Instruction& i, const Form& form) 
   }
   if (form.space() == StateSpace::Local) {
     if (!f.target().has(isa::Capability::LocalCacheControl)) return; // as ptxas does
-    const Address a = f.address(f.operands(i)[0], StateSpace::Local);
+    const Address a = addressOf(f, f.operands(i)[0], StateSpace::Local);
     f.emit(IsaOp::CCTLL, {a.base, a.uniform, offsetOperand(a, 0)}, {{IsaMod::Func, level == Mod::L2 ? kToL2 : kToL1}});
     return;
   }

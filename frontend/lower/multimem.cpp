@@ -1,6 +1,7 @@
 // multimem: accesses to addresses that refer to the memory of several GPUs. Stores and reductions are those of ordinary
 // global memory; loads combine the values of all GPUs (observed in ptxas' code for sm_90).
 
+#include "frontend/lower/addresses.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/sync.h"
 
@@ -80,7 +81,7 @@ void lowerMultimemLoad(FunctionLowering& f, const Instruction& i, const Form& fo
     mods.push_back({IsaMod::AtomType, words == 2 ? (isSigned ? AtomType::S64 : AtomType::U64)
                                                  : (isSigned ? AtomType::S32 : AtomType::U32)});
   }
-  const Address a = f.address(ops[1], StateSpace::Global);
+  const Address a = addressOf(f, ops[1], StateSpace::Global);
   const IsaOperand run = f.newR(words);
   f.emit(!isFloat(type)                       ? IsaOp::LDGMC
          : isOfBytes(*floatType(type, words)) ? IsaOp::LDGMC_BYTE_FLOAT

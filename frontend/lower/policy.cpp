@@ -5,6 +5,7 @@
 // For a range of addresses, the fields are the block size, the first block and the number of further blocks.
 
 #include "frontend/lower/policy.h"
+#include "frontend/lower/addresses.h"
 
 #include "frontend/lower/families.h"
 
@@ -68,7 +69,7 @@ IsaOperand rangePolicy(FunctionLowering& f, const Instruction& i) {
   auto ops = f.operands(i);
   constexpr std::uint32_t kRange = 0x180;
   constexpr int kMinBits = 12, kBlocksLog = 7, kMaxBlocks = 127;
-  const IsaOperand base = f.wholeAddress(f.address(ops[1], StateSpace::Global));
+  const IsaOperand base = wholeAddress(f, addressOf(f, ops[1], StateSpace::Global));
   const IsaOperand primary = f.sourceReg(ops[2], Type::U32), total = f.sourceReg(ops[3], Type::U32);
   // The logarithm of the block size: that of the range, rounded up, minus that of the number of blocks.
   const IsaOperand top = f.newR();

@@ -5,6 +5,8 @@
 //
 // The liveness of the finished graph determines the saved registers, so the saves are inserted last.
 
+#include "frontend/lower/recursive_calls.h"
+
 #include "frontend/lower/function_lowering.h"
 #include "ori/analysis/analyses.h"
 #include "ori/call_abi.h"
@@ -20,50 +22,39 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-constexpr std::int64_t kWord = 4, kStackAlign = 16;
+constexpr std::int64_t kWord = 4, kStackAlign = DynamicStack::kAlign;
 
 } // namespace
 
-isa::Operand FunctionLowering::stackPointer() {
-  if (stackPointer_.isNone()) {
-    out_.growsStack = true;
-    ori::Builder b = entryBuilder();
-    stackPointer_ = b.newR();
-    b.emit(IsaOp::LOP3, {IsaOperand::pt(), stackPointer_, IsaOperand::physical(File::R, ori::kStackPointer),
-                         imm(-kStackAlign), IsaOperand::rz(), imm(0xc0), IsaOperand::pt().notted()});
-  }
-  return stackPointer_;
+void RecursiveCalls::moveStack(std::int64_t bytes) {
+  f_.emit(IsaOp::IADD3, {f_.stack().pointer(), IsaOperand::pt(), IsaOperand::pt(), f_.stack().pointer(), f_.imm(bytes),
+                         IsaOperand::rz()});
 }
 
-void FunctionLowering::moveStack(std::int64_t bytes) {
-  emit(IsaOp::IADD3,
-       {stackPointer(), IsaOperand::pt(), IsaOperand::pt(), stackPointer(), imm(bytes), IsaOperand::rz()});
-}
-
-void FunctionLowering::callRecursive(FunctionId callee, const CallValues& call) {
-  for (RecursiveRegion* region : openRegions_)
-    if (layout_.calls->areMutual(region->bodies.front().function, callee)) {
+void RecursiveCalls::call(FunctionId callee, const CallValues& call) {
+  for (Region* region : openRegions_)
+    if (f_.layout().calls->areMutual(region->bodies.front().function, callee)) {
       callFromInside(*region, callee, call);
       return;
     }
   callFromOutside(callee, call);
 }
 
-std::size_t FunctionLowering::bodyOf(RecursiveRegion& region, FunctionId callee) {
+std::size_t RecursiveCalls::bodyOf(Region& region, FunctionId callee) {
   for (std::size_t n = 0; n < region.bodies.size(); ++n)
     if (region.bodies[n].function == callee) return n;
-  RecursiveBody body;
+  Body body;
   body.function = callee;
-  body.entry = newBlock();
-  body.exit = newBlock();
-  const Function& function = module().function(callee);
-  body.vregOf = declareRegisters(function);
+  body.entry = f_.newBlock();
+  body.exit = f_.newBlock();
+  const Function& function = f_.module().function(callee);
+  body.vregOf = f_.declareRegisters(function);
   for (const Statement& s : function.statements) {
     if (s.kind != StatementKind::Variable) continue;
-    const Variable& v = module().variables[s.index];
+    const Variable& v = f_.module().variables[s.index];
     if (v.space != StateSpace::Local) continue;
     if (v.align > kStackAlign)
-      unsupported(fmt::format("the alignment of '{}' in a recursive function", module().text(v.name)));
+      f_.unsupported(fmt::format("the alignment of '{}' in a recursive function", f_.module().text(v.name)));
     body.locals.push_back({VariableId(s.index), body.frameBytes});
     body.frameBytes += static_cast<std::int64_t>(v.byteSize() + kStackAlign - 1) / kStackAlign * kStackAlign;
   }
@@ -71,104 +62,103 @@ std::size_t FunctionLowering::bodyOf(RecursiveRegion& region, FunctionId callee)
   return region.bodies.size() - 1;
 }
 
-void FunctionLowering::callFromOutside(FunctionId callee, const CallValues& call) {
-  regions_.push_back(std::make_unique<RecursiveRegion>());
-  RecursiveRegion& region = *regions_.back();
+void RecursiveCalls::callFromOutside(FunctionId callee, const CallValues& call) {
+  regions_.push_back(std::make_unique<Region>());
+  Region& region = *regions_.back();
   openRegions_.push_back(&region);
-  region.after = newBlock();
-  region.returnTo = newR();
-  stackPointer();
-  const Function& function = module().function(callee);
+  region.after = f_.newBlock();
+  region.returnTo = f_.newR();
+  f_.stack().pointer();
+  const Function& function = f_.module().function(callee);
   const std::size_t root = bodyOf(region, callee);
-  passArguments(function, region.bodies[root].vregOf, call.args);
-  copy(region.returnTo, Value::constant(0, 1));
-  region.firstBlock = order_.size();
+  f_.params().pass(function, region.bodies[root].vregOf, call.args);
+  f_.copy(region.returnTo, Value::constant(0, 1));
+  region.firstBlock = f_.order().size();
   for (std::size_t n = 0; n < region.bodies.size(); ++n)
-    lowerRecursiveBody(region, n);
+    lowerBody(region, n);
   for (std::size_t n = 0; n < region.bodies.size(); ++n)
     lowerReturn(region, n);
-  region.endBlock = order_.size();
-  enter(region.after);
+  region.endBlock = f_.order().size();
+  f_.enter(region.after);
   openRegions_.pop_back();
-  takeResults(call, resultWords(function, region.bodies[root].vregOf));
+  f_.params().take(call, f_.params().results(function, region.bodies[root].vregOf));
 }
 
-void FunctionLowering::lowerRecursiveBody(RecursiveRegion& region, std::size_t which) {
+void RecursiveCalls::lowerBody(Region& region, std::size_t which) {
   // A copy, because calls in the body may add other bodies.
-  const RecursiveBody body = region.bodies[which];
-  const Function& function = module().function(body.function);
-  Activation caller = enterBody(function, body.exit, body.vregOf);
-  enter(body.entry);
+  const Body body = region.bodies[which];
+  const Function& function = f_.module().function(body.function);
+  FunctionLowering::Activation caller = f_.enterBody(function, body.exit, body.vregOf);
+  f_.enter(body.entry);
   if (body.frameBytes != 0) {
     moveStack(-body.frameBytes);
-    const IsaOperand base = newR();
-    copy(base, Value::of(stackPointer()));
-    localBase_.resize(module().variables.size());
+    const IsaOperand base = f_.newR();
+    f_.copy(base, Value::of(f_.stack().pointer()));
     for (const auto& [variable, at] : body.locals) {
       IsaOperand place = base;
       if (at != 0) {
-        place = newR();
-        emit(IsaOp::IADD3, {place, IsaOperand::pt(), IsaOperand::pt(), base, imm(at), IsaOperand::rz()});
+        place = f_.newR();
+        f_.emit(IsaOp::IADD3, {place, IsaOperand::pt(), IsaOperand::pt(), base, f_.imm(at), IsaOperand::rz()});
       }
-      localBase_[index(variable)] = place;
+      f_.variables().setLocalBase(variable, place);
     }
   }
-  for (const Statement& statement : function.statements)
-    lowerStatement(statement);
-  if (blockIsOpen()) branch(body.exit);
-  leaveBody(std::move(caller));
+  f_.lowerStatements();
+  if (f_.blockIsOpen()) f_.branch(body.exit);
+  f_.leaveBody(std::move(caller));
 }
 
-void FunctionLowering::lowerReturn(RecursiveRegion& region, std::size_t which) {
-  const RecursiveBody& body = region.bodies[which];
-  enter(body.exit);
+void RecursiveCalls::lowerReturn(Region& region, std::size_t which) {
+  const Body& body = region.bodies[which];
+  f_.enter(body.exit);
   if (body.frameBytes != 0) moveStack(body.frameBytes);
   for (std::size_t n = which == 0 ? 0 : 1; n < body.returns.size(); ++n) {
-    branchIf(compared(region.returnTo, isa::ICmp::EQ, body.returns[n].number), body.returns[n].to);
+    f_.branchIf(f_.compared(region.returnTo, isa::ICmp::EQ, body.returns[n].number), body.returns[n].to);
   }
-  branch(which == 0 ? region.after : body.returns.front().to);
+  f_.branch(which == 0 ? region.after : body.returns.front().to);
 }
 
-void FunctionLowering::callFromInside(RecursiveRegion& region, FunctionId callee, const CallValues& call) {
+void RecursiveCalls::callFromInside(Region& region, FunctionId callee, const CallValues& call) {
   const std::size_t which = bodyOf(region, callee);
-  const Function& function = module().function(callee);
+  const Function& function = f_.module().function(callee);
   // An argument may itself be a parameter.
   std::vector<std::vector<Value>> args = call.args;
   for (std::vector<Value>& words : args)
     for (Value& word : words) {
       if (word.isConstant()) continue;
-      const IsaOperand kept = newR(word.words());
-      copy(kept, word);
+      const IsaOperand kept = f_.newR(word.words());
+      f_.copy(kept, word);
       word = Value::of(kept);
     }
   const std::int64_t number = ++region.numbers;
-  ori::Block *const resume = newBlock(), *const restore = newBlock();
+  ori::Block *const resume = f_.newBlock(), *const restore = f_.newBlock();
   region.bodies[which].returns.push_back({number, resume});
-  branchIf(newP(), restore);
-  ori::Instr* const keep = order_[order_.size() - 2]->last;
-  copy(region.returnTo, Value::constant(static_cast<std::uint64_t>(number), 1));
-  passArguments(function, region.bodies[which].vregOf, args);
-  builder_.emit(IsaOp::BRA, {IsaOperand::pt(), IsaOperand::label(region.bodies[which].entry->id)});
-  startBlock(resume);
+  f_.branchIf(f_.newP(), restore);
+  ori::Instr* const keep = f_.order()[f_.order().size() - 2]->last;
+  f_.copy(region.returnTo, Value::constant(static_cast<std::uint64_t>(number), 1));
+  f_.params().pass(function, region.bodies[which].vregOf, args);
+  f_.b().emit(IsaOp::BRA, {IsaOperand::pt(), IsaOperand::label(region.bodies[which].entry->id)});
+  f_.startBlock(resume);
   // The results may be in the same registers as those of the caller.
-  auto returned = resultWords(function, region.bodies[which].vregOf);
+  auto returned = f_.params().results(function, region.bodies[which].vregOf);
   for (auto& words : returned)
     for (IsaOperand& word : words) {
-      const IsaOperand result = newR();
-      copy(result, Value::of(word));
+      const IsaOperand result = f_.newR();
+      f_.copy(result, Value::of(word));
       word = result;
     }
-  enter(restore);
+  f_.enter(restore);
   region.calls.push_back({keep, resume, restore});
-  takeResults(call, returned);
+  f_.params().take(call, returned);
 }
 
-void FunctionLowering::saveAcrossRecursion() {
+void RecursiveCalls::saveRegisters() {
   if (regions_.empty()) return;
-  const ori::Liveness& liveness = out_.analyses().liveness();
+  const IsaOperand stack = f_.stack().pointer();
+  const ori::Liveness& liveness = f_.out().analyses().liveness();
   const ori::Components& components = liveness.components();
   struct Kept {
-    const RecursiveRegion::Call* call;
+    const Region::Call* call;
     std::vector<IsaOperand> words;
   };
   std::vector<Kept> all;
@@ -176,11 +166,11 @@ void FunctionLowering::saveAcrossRecursion() {
     // Only registers that the region itself writes can be clobbered in it.
     std::vector<bool> isWritten(components.count(), false);
     for (std::size_t n = region->firstBlock; n < region->endBlock; ++n)
-      for (const ori::Instr& instr : *order_[n])
+      for (const ori::Instr& instr : *f_.order()[n])
         for (unsigned i = 0; i < instr.operandCount; ++i)
           if (instr.op_(i).isDef) components.forEach(instr.op_(i), [&](ori::CompId c) { isWritten[c] = true; });
-    components.forEach(stackPointer_, [&](ori::CompId c) { isWritten[c] = false; });
-    for (const RecursiveRegion::Call& call : region->calls) {
+    components.forEach(stack, [&](ori::CompId c) { isWritten[c] = false; });
+    for (const Region::Call& call : region->calls) {
       Kept kept{&call, {}};
       std::vector<bool> isResult(components.count(), false);
       for (const ori::Instr& instr : *call.taken)
@@ -188,7 +178,7 @@ void FunctionLowering::saveAcrossRecursion() {
           components.forEach(instr.op_(0), [&](ori::CompId c) { isResult[c] = true; });
       liveness.liveIn(call.restore->id).forEach([&](ori::CompId c) {
         if (isWritten[c] && !isResult[c] && components.isVirtual(c))
-          kept.words.push_back(out_.part(components.vreg(c), components.sub(c), 1));
+          kept.words.push_back(f_.out().part(components.vreg(c), components.sub(c), 1));
       });
       all.push_back(std::move(kept));
     }
@@ -197,14 +187,13 @@ void FunctionLowering::saveAcrossRecursion() {
     const std::int64_t bytes =
         (static_cast<std::int64_t>(kept.words.size()) * kWord + kStackAlign - 1) / kStackAlign * kStackAlign;
     ori::Block* const back = kept.call->restore;
-    ori::Builder keep = ori::Builder::before(out_, kept.call->keep);
-    ori::Builder restore = back->first ? ori::Builder::before(out_, back->first) : ori::Builder(out_, back);
+    ori::Builder keep = ori::Builder::before(f_.out(), kept.call->keep);
+    ori::Builder restore = back->first ? ori::Builder::before(f_.out(), back->first) : ori::Builder(f_.out(), back);
     keep.setSource(kept.call->keep->source);
     restore.setSource(kept.call->keep->source);
     const auto move = [&](ori::Builder& b, std::int64_t by) {
       if (by != 0)
-        b.emit(IsaOp::IADD3,
-               {stackPointer_, IsaOperand::pt(), IsaOperand::pt(), stackPointer_, imm(by), IsaOperand::rz()});
+        b.emit(IsaOp::IADD3, {stack, IsaOperand::pt(), IsaOperand::pt(), stack, f_.imm(by), IsaOperand::rz()});
     };
     const ModValue size{IsaMod::Size, isa::MemSize::B32};
     move(keep, -bytes);
@@ -214,19 +203,19 @@ void FunctionLowering::saveAcrossRecursion() {
       at += kWord;
       if (word.file == File::P) {
         const IsaOperand number = keep.newR(), back = restore.newR();
-        keep.emit(IsaOp::SEL, {number, IsaOperand::rz(), imm(1), word.notted()});
-        keep.emit(IsaOp::STL, {stackPointer_, IsaOperand(), offset, number}, {size});
-        restore.emit(IsaOp::LDL, {back, stackPointer_, IsaOperand(), offset}, {size});
+        keep.emit(IsaOp::SEL, {number, IsaOperand::rz(), f_.imm(1), word.notted()});
+        keep.emit(IsaOp::STL, {stack, IsaOperand(), offset, number}, {size});
+        restore.emit(IsaOp::LDL, {back, stack, IsaOperand(), offset}, {size});
         restore.emit(IsaOp::ISETP, {word, IsaOperand::pt(), back, IsaOperand::rz(), IsaOperand::pt()},
                      {{IsaMod::Cmp, isa::ICmp::NE}, {IsaMod::Type, isa::IntType::U32}});
         continue;
       }
       ORIAS_CHECK(word.file == File::R);
-      keep.emit(IsaOp::STL, {stackPointer_, IsaOperand(), offset, word}, {size});
-      restore.emit(IsaOp::LDL, {word, stackPointer_, IsaOperand(), offset}, {size});
+      keep.emit(IsaOp::STL, {stack, IsaOperand(), offset, word}, {size});
+      restore.emit(IsaOp::LDL, {word, stack, IsaOperand(), offset}, {size});
     }
     move(restore, bytes);
-    out_.erase(kept.call->keep);
+    f_.out().erase(kept.call->keep);
   }
 }
 

@@ -1,6 +1,7 @@
 // st.async and red.async: stores and reductions in the shared memory of a CTA of the cluster, which signal a barrier
 // there. The .release forms for global memory are synchronous, as ptxas implements them for sm_120.
 
+#include "frontend/lower/addresses.h"
 #include "frontend/lower/cluster.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/modifiers.h"
@@ -24,8 +25,8 @@ IsaOperand placeAndBarrier(FunctionLowering& f, const Operand& place, const Oper
     f.emit(IsaOp::IADD3, {ori::component(both, k), IsaOperand::pt(), IsaOperand::pt(), f.inReg(f.imm(a.offset)),
                           a.uniform.isNone() ? IsaOperand::rz() : a.uniform, a.base});
   };
-  put(0, f.sharedAddress(place, form.space()));
-  put(1, f.address(barrier, StateSpace::Shared));
+  put(0, sharedAddress(f, place, form.space()));
+  put(1, addressOf(f, barrier, StateSpace::Shared));
   return both;
 }
 

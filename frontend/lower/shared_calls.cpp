@@ -61,45 +61,44 @@ std::vector<bool> instructionsInLoops(const Function& function, const FormTable&
   return inLoop;
 }
 
-SharedBody* FunctionLowering::findShared(FunctionId callee) {
-  const auto found = std::ranges::find(shared_, callee, [](const auto& body) { return body->function; });
-  return found == shared_.end() ? nullptr : found->get();
+SharedBody* SharedCalls::find(FunctionId callee) {
+  const auto found = std::ranges::find(bodies_, callee, [](const auto& body) { return body->function; });
+  return found == bodies_.end() ? nullptr : found->get();
 }
 
-void FunctionLowering::callShared(FunctionId id, const CallValues& call) {
-  const Function& callee = module().function(id);
-  SharedBody* body = findShared(id);
+void SharedCalls::call(FunctionId id, const CallValues& call) {
+  const Function& callee = f_.module().function(id);
+  SharedBody* body = find(id);
   const bool isFirst = body == nullptr;
   if (isFirst) {
-    shared_.push_back(
-        std::make_unique<SharedBody>(SharedBody{id, newBlock(), newBlock(), declareRegisters(callee), newR()}));
-    body = shared_.back().get();
+    bodies_.push_back(std::make_unique<SharedBody>(
+        SharedBody{id, f_.newBlock(), f_.newBlock(), f_.declareRegisters(callee), f_.newR()}));
+    body = bodies_.back().get();
   }
-  ori::Block* const resume = newBlock();
-  copy(body->returnTo, Value::constant(body->returns.size(), 1));
-  passArguments(callee, body->vregOf, call.args);
+  ori::Block* const resume = f_.newBlock();
+  f_.copy(body->returnTo, Value::constant(body->returns.size(), 1));
+  f_.params().pass(callee, body->vregOf, call.args);
   body->returns.push_back(resume);
   if (isFirst) {
-    Activation caller = enterBody(callee, body->exit, body->vregOf);
-    enter(body->entry);
-    for (const Statement& statement : callee.statements)
-      lowerStatement(statement);
-    if (blockIsOpen()) branch(body->exit);
-    leaveBody(std::move(caller));
+    FunctionLowering::Activation caller = f_.enterBody(callee, body->exit, body->vregOf);
+    f_.enter(body->entry);
+    f_.lowerStatements();
+    if (f_.blockIsOpen()) f_.branch(body->exit);
+    f_.leaveBody(std::move(caller));
   } else {
-    branch(body->entry);
+    f_.branch(body->entry);
   }
-  startBlock(resume);
-  takeResults(call, resultWords(callee, body->vregOf));
+  f_.startBlock(resume);
+  f_.params().take(call, f_.params().results(callee, body->vregOf));
 }
 
-void FunctionLowering::returnFromShared() {
-  for (const auto& body : shared_) {
-    builder_.setSource({module().function(body->function).endLoc.line, 0});
-    startBlock(body->exit);
+void SharedCalls::lowerReturns() {
+  for (const auto& body : bodies_) {
+    f_.b().setSource({f_.module().function(body->function).endLoc.line, 0});
+    f_.startBlock(body->exit);
     for (std::size_t n = 0; n + 1 < body->returns.size(); ++n)
-      branchIf(compared(body->returnTo, isa::ICmp::EQ, static_cast<std::int64_t>(n)), body->returns[n]);
-    branch(body->returns.back());
+      f_.branchIf(f_.compared(body->returnTo, isa::ICmp::EQ, static_cast<std::int64_t>(n)), body->returns[n]);
+    f_.branch(body->returns.back());
   }
 }
 

@@ -1,8 +1,14 @@
 #pragma once
 
+#include "encoder/isa/operand.h"
+#include "frontend/lower/value.h"
+#include "frontend/module.h"
+
 #include <cstdint>
 
 namespace orias::ptx {
+
+class FunctionLowering;
 
 // Numbers of special registers in S2R, S2UR and CS2R (public notes on sm_90: s2r.md; observed).
 inline constexpr std::int32_t kSrLaneId = 0;
@@ -23,5 +29,10 @@ inline constexpr std::int32_t kSrGlobalTimerLo = 82;
 inline constexpr std::int32_t kSrPm0 = 100; ///< low and high half of each in turn
 inline constexpr std::int32_t kSrCgaCtaId = 136;
 inline constexpr std::int32_t kSrCgaSize = 138;
+
+/// The value of a special register, or of a component of it.
+Value specialRegister(FunctionLowering& f, SpecialRegister reg, Component part);
+/// Reads a special register that is a predicate.
+isa::Operand specialPredicate(FunctionLowering& f, SpecialRegister reg);
 
 } // namespace orias::ptx

@@ -3,6 +3,7 @@
 // that begin an allocation, and whether it has given up its permit. If a program breaks the rules, the kernel traps (in
 // ptxas' code, in a function). Everything as observed for sm_100a.
 
+#include "frontend/lower/addresses.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/special.h"
 #include "frontend/lower/sync.h"
@@ -212,7 +213,7 @@ void lowerTensorAllocate(FunctionLowering& f, const Instruction& i, const Form& 
   f.out().usesReservedShared = true;
   ori::Block* join = f.beginUnguarded();
   synchronizeWarp(f, Value::constant(0xffffffffu, 1), false);
-  const Address to = f.sharedAddress(ops[0], form.space());
+  const Address to = sharedAddress(f, ops[0], form.space());
   const Place at(to);
   const Groups groups = groupsOf(f, ops[1]);
   const Record permit = recordAt(f, kGivenUp);

@@ -3,6 +3,7 @@
 // for a wait when its result is available; every effect that another thread could observe waits for that
 // (phases/scoreboards.cpp).
 
+#include "frontend/lower/addresses.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/special.h"
 #include "frontend/lower/sync.h"
@@ -32,7 +33,7 @@ int geometryOf(Mod shape) {
 
 /// An address in tensor memory: a register with the lane and the column, and an offset in columns.
 Address tensorAddress(FunctionLowering& f, const Operand& operand) {
-  return f.address(operand, StateSpace::Shared);
+  return addressOf(f, operand, StateSpace::Shared);
 }
 
 std::span<const Operand> elementsOf(FunctionLowering& f, const Operand& operand) {
@@ -165,7 +166,7 @@ void lowerTensorWait(FunctionLowering& f, const Instruction&, const Form& form) 
 void lowerTensorCommit(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   LaneRegion region(f);
-  const Address bar = f.sharedAddress(ops[0], form.space());
+  const Address bar = sharedAddress(f, ops[0], form.space());
   const bool isMulticast = form.get(Slot::Multicast) != Mod::None;
   const IsaOperand at = uniformRun(f, 1), mask = isMulticast ? uniformRun(f, 1) : IsaOperand();
   std::vector<LaneWord> words{{at, sharedWord(f, bar)}};

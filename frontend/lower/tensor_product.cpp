@@ -2,6 +2,7 @@
 // thread. All operands are in uniform registers. Most properties of the product, including the element types, are in
 // the instruction descriptor, a number that the program computes. Everything as observed for sm_100a.
 
+#include "frontend/lower/addresses.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/uniform_loop.h"
 
@@ -80,7 +81,7 @@ class Operands {
   }
   /// An address in tensor memory; the instructions have no offset.
   IsaOperand address(const Operand& operand) {
-    const Address a = f_.address(operand, StateSpace::Shared);
+    const Address a = addressOf(f_, operand, StateSpace::Shared);
     return a.offset == 0 ? f_.inReg(a.base) : sharedWord(f_, a);
   }
   std::span<const LaneWord> words() const { return words_; }

@@ -1,6 +1,7 @@
 // tensormap.replace and tensormap.cp_fenceproxy: writes single fields of a tensor map, 128 bytes in memory. The
 // positions of the fields were observed in ptxas' code for sm_90a.
 
+#include "frontend/lower/addresses.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/special.h"
 #include "frontend/lower/sync.h"
@@ -19,7 +20,7 @@ const IsaOperand kFalse = IsaOperand::pt().notted();
 class Map {
  public:
   Map(FunctionLowering& f, const Operand& operand, StateSpace space)
-      : f_(f), space_(space), address_(f.address(operand, space)) {
+      : f_(f), space_(space), address_(addressOf(f, operand, space)) {
     if (space != StateSpace::Shared) descriptor_ = f.globalDescriptor();
   }
 
@@ -162,12 +163,12 @@ void lowerTensormapCopy(FunctionLowering& f, const Instruction& i, const Form& f
   auto ops = f.operands(i);
   ori::Block* join = f.beginUnguarded();
   synchronizeWarp(f, Value::constant(0xffffffffu, 1), false);
-  const Address to = f.address(ops[0], StateSpace::Global), from = f.address(ops[1], StateSpace::Shared);
+  const Address to = addressOf(f, ops[0], StateSpace::Global), from = addressOf(f, ops[1], StateSpace::Shared);
   const IsaOperand lane = f.newR(), offset = f.newR(2), place = f.newR(2), source = f.newR(), word = f.newR();
   f.emit(IsaOp::S2R, {lane, IsaOperand::immediate(kSrLaneId)});
   f.copy(ori::component(offset, 0), Value::of(shifted(f, lane, 2)));
   f.copy(ori::component(offset, 1), Value::constant(0, 1));
-  f.emit(IsaOp::IADD64, {place, f.wholeAddress(to), offset});
+  f.emit(IsaOp::IADD64, {place, wholeAddress(f, to), offset});
   f.emit(IsaOp::IADD3, {source, kNone, kNone, from.base, ori::component(offset, 0), IsaOperand::rz()});
   f.emit(IsaOp::LDS, {word, source, from.uniform, IsaOperand::immediate(static_cast<std::int32_t>(from.offset))});
   const Mod scope = form.scope() == Mod::Sys ? Mod::Sys : Mod::Gpu;

@@ -3,6 +3,7 @@
 // below, so the texture filters by the differences between the lanes (TEX_QUAD). From sm_90 on a function of the driver
 // does it (the names and the argument locations: tools/launch/gradient_function.h).
 
+#include "frontend/lower/external_call.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/modifiers.h"
 #include "frontend/lower/texture_helpers.h"
@@ -82,7 +83,7 @@ void put(std::vector<Value>& words, unsigned at, std::span<const Value> values) 
 }
 
 /// The words of the result.
-std::optional<IsaOperand> callDriver(FunctionLowering& f, const Form& form, Access& a, bool hasPredicate) {
+std::optional<IsaOperand> callFunction(FunctionLowering& f, const Form& form, Access& a, bool hasPredicate) {
   std::vector<Value> inRegisters(kRegisters, Value::constant(0, 1)), onStack;
   const auto handle = a.name.words();
   std::copy(handle.begin(), handle.end(), inRegisters.begin());
@@ -93,7 +94,7 @@ std::optional<IsaOperand> callDriver(FunctionLowering& f, const Form& form, Acce
   put(onStack, 0, a.byY);
   if (a.further.offset) put(onStack, kVector, elementsOf(f, *a.further.offset, Type::S32, kVector));
   if (isReferenceOnStack) onStack.push_back(f.source(*a.further.reference, Type::F32));
-  return f.callDriver(functionOf(form, a, hasPredicate), inRegisters, onStack, kResultWords);
+  return callDriver(f, functionOf(form, a, hasPredicate), inRegisters, onStack, kResultWords);
 }
 
 /// Two halves share a word.
@@ -134,7 +135,7 @@ void lowerTexByFurtherGradients(FunctionLowering& f, const Instruction& i, const
     takeTexel(f, ops[0], form.type(0), readInQuad(f, access, isMissing));
     if (hasPredicate) takeResidency(f, ops[0], f.compared(isMissing, isa::ICmp::EQ, 0));
   } else {
-    const auto result = callDriver(f, form, access, hasPredicate);
+    const auto result = callFunction(f, form, access, hasPredicate);
     if (!result) return;
     takeDriverTexel(f, ops[0], form.type(0), *result);
     if (hasPredicate) takeResidency(f, ops[0], f.compared(ori::component(*result, 0), isa::ICmp::NE, 0));

@@ -3,6 +3,7 @@
 // be divergent.
 
 #include "frontend/lower/texture_name.h"
+#include "frontend/lower/texture_handles.h"
 
 #include "encoder/isa/texture_table.h"
 #include "frontend/lower/modifiers.h"
@@ -73,7 +74,7 @@ IsaOperand joined(FunctionLowering& f, std::span<const Value> values) {
 std::optional<Handle> Handle::of(FunctionLowering& f, const Operand& operand) {
   if (const auto variable = variableIn(f, operand)) {
     const Type type = f.module().variable(*variable).type;
-    const auto word = f.handleWord(*variable);
+    const auto word = handleWord(f, *variable);
     if (!word) return std::nullopt;
     const std::uint32_t kind = type == Type::TexRef       ? isa::kTextureHandle
                                : type == Type::SamplerRef ? isa::kSamplerHandle
@@ -107,7 +108,7 @@ std::optional<TextureName> TextureName::of(FunctionLowering& f, const Operand& t
   const auto named = [&](const Operand& o) { return f.isLinked() ? std::nullopt : variableIn(f, o); };
   const auto textureVariable = named(texture), samplerVariable = named(sampler);
   if (f.target().has(isa::Capability::JoinedSamplers) && textureVariable && samplerVariable) {
-    const auto word = f.handleWord(*textureVariable, *samplerVariable);
+    const auto word = handleWord(f, std::array{*textureVariable, *samplerVariable});
     if (!word) return std::nullopt;
     return TextureName(Handle{Value::of(*word), Value::constant(isa::kTextureHandle, 1), true, true});
   }

@@ -4,6 +4,7 @@
 #include "encoder/isa/texture_table.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/modifiers.h"
+#include "frontend/lower/texture_handles.h"
 #include "frontend/lower/texture_name.h"
 
 #include <array>
@@ -78,7 +79,7 @@ IsaOperand numberOf(FunctionLowering& f, const Handle& handle, bool isOfSampler)
 }
 
 IsaOperand loadFromTable(FunctionLowering& f, const Handle& handle, const Answer& answer) {
-  const IsaOperand number = numberOf(f, handle, answer.isOfSampler), bytes = f.driverWord(answer.sizeSymbol);
+  const IsaOperand number = numberOf(f, handle, answer.isOfSampler), bytes = driverWord(f, answer.sizeSymbol);
   const IsaOperand place = f.newR(2), base = f.newR(2), address = f.newR(2), result = f.newR();
   f.emit(IsaOp::IMAD, {ori::component(place, 0), number, bytes, f.inReg(f.imm(answer.offset))},
          {{IsaMod::Type, isa::IntType::U32}});

@@ -10,6 +10,23 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
+std::uint32_t numberOf(const FunctionLowering& f, const Instruction& i) {
+  return static_cast<std::uint32_t>(&i - f.body().instructions.data());
+}
+
+/// Whether the guard of the instruction is true for at most one thread of the warp (elected.h).
+bool isElected(FunctionLowering& f) {
+  const Instruction& i = f.current();
+  const Elected* known = i.guard != RegisterId::None ? f.elected() : nullptr;
+  return known && known->isByOne(numberOf(f, i));
+}
+
+/// Whether at most one thread of the warp reaches the instruction.
+bool isAlone(FunctionLowering& f) {
+  const Elected* known = f.elected();
+  return known && known->isAlone(numberOf(f, f.current()));
+}
+
 bool isKnown(const UniformWord& w) {
   return w.value.isConstant() || w.value.reg().isConst() || w.value.reg().file == isa::File::UR;
 }
@@ -40,7 +57,7 @@ void forEachUniform(FunctionLowering& f, std::span<const UniformWord> words, con
     emit();
     return;
   }
-  if (f.isAlone()) {
+  if (isAlone(f)) {
     takeUnknown(f, words);
     emitKnown(f, words);
     emit();
@@ -92,7 +109,7 @@ void takeWords(FunctionLowering& f, IsaOperand guard, std::span<const LaneWord> 
 } // namespace
 
 void forEachLane(FunctionLowering& f, std::span<const LaneWord> words, const std::function<void()>& emit) {
-  if (f.isAlone()) {
+  if (isAlone(f)) {
     takeWords(f, IsaOperand::pt(), words);
     emit();
     return;
@@ -106,7 +123,7 @@ void forEachLane(FunctionLowering& f, std::span<const LaneWord> words, const std
   f.branchIf(mine.notted(), loop);
 }
 
-LaneRegion::LaneRegion(FunctionLowering& f) : f_(f), isElected_(!f.isAlone() && f.isElected()) {
+LaneRegion::LaneRegion(FunctionLowering& f) : f_(f), isElected_(!isAlone(f) && isElected(f)) {
   if (isElected_)
     f.b().setGuard(IsaOperand::pt());
   else

@@ -3,6 +3,7 @@
 // computed transposed, because the hardware's left operand has 16 rows. PTX fragments of f16 have more registers than
 // necessary: the rest repeat the first.
 
+#include "frontend/lower/addresses.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/matrix_helpers.h"
 #include "frontend/lower/modifiers.h"
@@ -108,7 +109,7 @@ class Walker {
          const Value& stride)
       : f_(f), space_(space), isNarrow_(space == StateSpace::Shared), bytes_(fragment.elementBytes()),
         groupStrides_(fragment.groupIsRow() == byRows), stride_(stride) {
-    const Address at = f.address(address, space);
+    const Address at = addressOf(f, address, space);
     offset_ = at.offset;
     const IsaOperand lane = f.newR(), id = f.newR(), group = f.newR(), inGroup = f.newR();
     f.emit(IsaOp::S2R, {id, IsaOperand::immediate(kSrLaneId)});
