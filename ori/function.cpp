@@ -68,6 +68,8 @@ void Function::releaseCode() {
   blocks_ = {};
   instrs_ = {};
   operands_ = {};
+  refNodes_ = {};
+  instrChanges_ = {};
   instrCount_ = 0;
   changes_.noteFlow();
   changes_.noteCode();

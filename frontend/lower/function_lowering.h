@@ -40,6 +40,8 @@ class FunctionLowering {
   const Module& module() const { return *layout_.in; }
   const LowerOptions& options() const { return layout_.options; }
   const isa::Target& target() const { return out_.module().target(); }
+  /// The function that is lowered, in PTX.
+  const Function& function() const { return source_; }
   /// The function whose code is being lowered: the function itself, or one inlined into it.
   const Function& body() const { return *body_.function; }
   bool isInlinedBody() const { return body_.function != &source_; }

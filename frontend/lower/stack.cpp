@@ -76,7 +76,7 @@ isa::Operand DynamicStack::pointer() {
 
 bool DynamicStack::isBelowCalls() {
   if (!isTaken_) {
-    const std::vector<const Function*> all = bodiesOf(f_.layout(), f_.body());
+    const std::vector<const Function*> all = bodiesOf(f_.layout(), f_.function());
     isTaken_ = std::any_of(all.begin(), all.end(),
                            [&](const Function* body) { return takesStack(*body, *f_.layout().forms); });
   }
@@ -86,7 +86,7 @@ bool DynamicStack::isBelowCalls() {
 
 bool DynamicStack::passesToDriver() const {
   if (f_.target().has(isa::Capability::QuadTextures)) return false;
-  const std::vector<const Function*> all = bodiesOf(f_.layout(), f_.body());
+  const std::vector<const Function*> all = bodiesOf(f_.layout(), f_.function());
   return std::any_of(all.begin(), all.end(), [&](const Function* body) {
     return std::any_of(body->instructions.begin(), body->instructions.end(), [&](const Instruction& i) {
       const Form& form = f_.layout().forms->form(i);
@@ -116,7 +116,7 @@ isa::Operand DynamicStack::aboveArguments(IsaOperand stack, std::uint32_t alignm
 }
 
 bool DynamicStack::passesOnStack() const {
-  const std::vector<const Function*> all = bodiesOf(f_.layout(), f_.body());
+  const std::vector<const Function*> all = bodiesOf(f_.layout(), f_.function());
   return std::ranges::any_of(all, [&](const Function* body) {
     return std::ranges::any_of(body->instructions, [&](const Instruction& i) {
       return f_.layout().forms->form(i).op == Op::Call && passesArgumentsOnStack(f_.module(), *body, i);
