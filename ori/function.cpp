@@ -68,7 +68,7 @@ void Function::releaseCode() {
   blocks_ = {};
   instrs_ = {};
   operands_ = {};
-  refNodes_ = {};
+  refNodes_ = std::vector<RefNode>(1); // number 0 is none
   instrChanges_ = {};
   instrCount_ = 0;
   changes_.noteFlow();

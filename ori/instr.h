@@ -38,7 +38,7 @@ struct Source {
   std::uint32_t loc = 0;     ///< index + 1 into Module::locs (.loc directives), 0 = none
 };
 
-/// The number of a change of an instruction by a phase (Function::changedBy), from 1 on; 0 is none.
+/// The number of a change of an instruction by a phase (Function::forEachChange), from 1 on; 0 is none.
 using ChangeId = std::uint32_t;
 
 /// One instruction. PHI's operands are the result, then for each predecessor the value and the label of that

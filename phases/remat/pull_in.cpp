@@ -1,5 +1,7 @@
 #include "phases/remat/pull_in.h"
 
+#include "phases/optimize/phis.h"
+
 #include <algorithm>
 #include <optional>
 
@@ -11,12 +13,6 @@ using ori::Instr;
 using ori::VRegId;
 
 namespace {
-
-/// The block of a use; a phi reads at the end of the predecessor that the value comes from.
-BlockId blockOf(ori::Ref reader) {
-  const Instr& owner = *reader.owner;
-  return owner.op != isa::Op::PHI ? owner.block->id : owner.op_(reader.index() + 1).reg;
-}
 
 bool isIn(const std::vector<VRegId>& values, VRegId value) {
   return std::find(values.begin(), values.end(), value) != values.end();
@@ -104,7 +100,7 @@ bool PullInPlanner::collect(VRegId value, const PressurePoint& point) {
   };
   bool isPlannable = true;
   function_.forEachUse(value, [&](ori::Ref use) {
-    const BlockId at = blockOf(use);
+    const BlockId at = placeOf(use);
     const bool isPhi = use.owner->op == isa::Op::PHI;
     if (isPhi && at == point.block)
       isPlannable = false;

@@ -1,5 +1,8 @@
 #include "ori/function.h"
 
+#include "encoder/isa/target.h"
+#include "ori/module.h"
+
 #include <doctest/doctest.h>
 
 using namespace orias::ori;
@@ -14,4 +17,20 @@ TEST_CASE("the threads of a CTA follow from the exact bounds, or else from the m
   CHECK(bounds.threads() == 384);
   bounds.reqntid[0] = 32;
   CHECK(bounds.threads() == 32);
+}
+
+TEST_CASE("a function whose code was freed takes new code") {
+  Module module(*orias::isa::Target::find("sm_90"));
+  Function function(module, "f", true);
+  const auto make = [&] {
+    Block* block = function.newBlock();
+    const VRegId guard = function.newVReg(File::P);
+    Instr* instr = function.create(Op::NOP, {});
+    function.setGuard(function.append(block, instr), function.use(guard));
+    return function.hasUses(guard);
+  };
+  CHECK(make());
+  function.releaseCode();
+  CHECK(function.layout().empty());
+  CHECK(make());
 }
