@@ -101,7 +101,7 @@ struct Printer {
   const Inst& inst;
   const InstrDesc& d;
   const PrintOptions& options;
-  unsigned bareZeros = 0; ///< RowDetails::bareZeros
+  WordFormat format = WordFormat::Sm90;
   std::string s{};
 
   Style style(unsigned slot) const { return styleFrom(d.texts[slot].style, inst, slot); }
@@ -117,12 +117,15 @@ struct Printer {
     if (a.isZeroReg() && b.isImm() && b.imm == 0) return true; // BAR.SYNC 0x1, RZ
     return a.kind == b.kind && a.reg == b.reg && a.imm == b.imm && ((a.flags ^ b.flags) & ~Operand::kReuse) == 0;
   }
+  /// Observed: nvdisasm writes no RZ in addresses on sm_75, not even with a suffix.
+  bool isBareZero(unsigned slot) const {
+    return format < WordFormat::Sm80 && d.slots[slot].width == WidthRule::Address;
+  }
   bool isOmitted(unsigned slot) const {
     const SlotText& t = d.texts[slot];
     if (t.omitPrinted || isAbsent(slot)) return true;
     // A zero register with a suffix is written: [RZ.64+0x10].
-    return t.omitDefault && isSame(operand(slot), d.defaults[slot]) &&
-           ((bareZeros >> slot & 1) != 0 || !hasSuffix(slot));
+    return t.omitDefault && isSame(operand(slot), d.defaults[slot]) && (isBareZero(slot) || !hasSuffix(slot));
   }
 
   bool is64BitAddress(unsigned slot) const {
@@ -307,7 +310,7 @@ std::string_view fileName(File file) {
 }
 
 std::string print(const Inst& inst, const PrintOptions& options, WordFormat format) {
-  Printer p{inst, desc(inst.op, format), options, detailsOf(inst.op, format).bareZeros};
+  Printer p{inst, desc(inst.op, format), options, format};
   if (!inst.guard.isZeroReg() || inst.guard.inverted()) {
     p.s += inst.guard.inverted() ? "@!" : "@";
     registerName(p.s, inst.guard);

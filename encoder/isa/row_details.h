@@ -15,12 +15,12 @@ struct ModLimit {
 
 struct RowDetails {
   std::uint16_t limitedSms = 0; ///< the chips with a limit
-  std::uint16_t bareZeros = 0;  ///< bit i: a zero register in slot i is not written, not even with a suffix
   bool isCoded = false;         ///< whether there are codes
   std::array<ModLimit, 3> limits{};
   /// By modifier: four bits for each value, the number that encodes it; 0: the values encode themselves.
   std::array<std::uint64_t, kMaxMods> codes{};
 
+  constexpr bool isEmpty() const { return limitedSms == 0 && !isCoded; }
   /// The contents of the field of modifier `i`, which is described by `m`.
   unsigned encoded(const ModDesc& m, unsigned i, unsigned value) const {
     return !isCoded || codes[i] == 0 ? value - m.bias : static_cast<unsigned>(codes[i] >> 4 * value & 15);

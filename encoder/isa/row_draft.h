@@ -4,10 +4,25 @@
 
 #include "encoder/isa/rows.h"
 
+#include <algorithm>
 #include <array>
 #include <tuple>
 
 namespace orias::isa::rows {
+
+constexpr WordFormat next(WordFormat generation) {
+  return static_cast<WordFormat>(static_cast<unsigned>(generation) + 1);
+}
+constexpr WordFormat previous(WordFormat generation) {
+  return static_cast<WordFormat>(static_cast<unsigned>(generation) - 1);
+}
+
+/// A row with the words of the generations `first` to `last`.
+struct FinishedRow {
+  InstrDesc d;
+  RowDetails details;
+  WordFormat first = WordFormat::Sm75, last = WordFormat::Sm120;
+};
 
 /// A row under construction.
 struct Draft {
@@ -19,8 +34,17 @@ struct Draft {
   std::array<Fixed, 12> fixed{};
   unsigned aluCount = 0, explicitCount = 0, fixedCount = 0, limitCount = 0;
   WordFormat format = WordFormat::Sm90;
+  WordFormat first = WordFormat::Sm75, last = WordFormat::Sm120; ///< the generations with the answers of since()
 
-  constexpr bool is100() const { return format >= WordFormat::Sm100; }
+  /// Whether the row is one of a generation or of a later one.
+  constexpr bool since(WordFormat generation) {
+    const bool isIt = format >= generation;
+    if (isIt)
+      first = std::max(first, generation);
+    else
+      last = std::min(last, previous(generation));
+    return isIt;
+  }
 
   constexpr void add(const Slot& s) { slots[d.slotCount++] = s; }
   constexpr void add(const ModDesc& m) { d.mods[d.modCount++] = m; }
@@ -29,14 +53,14 @@ struct Draft {
     setCodes(m);
   }
   constexpr void add(Order order) {
-    if (format < WordFormat::Sm80)
-      add(turingOrder(order.isLoad));
-    else
+    if (since(WordFormat::Sm80))
       add(mod(Mod::Order, 77, 4, order.isLoad ? kOrderNames : kStoreOrderNames));
+    else
+      add(turingOrder(order.isLoad));
   }
-  constexpr void add(ZeroUniform z) { add(is100() ? fix(z.pos, 8, 255) : fix(z.pos, 6, 63)); }
+  constexpr void add(ZeroUniform z) { add(since(WordFormat::Sm100) ? fix(z.pos, 8, 255) : fix(z.pos, 6, 63)); }
   template <typename... Parts> constexpr void add(const PartsOf<Parts...>& own) {
-    if (format < own.first || format > own.last) return;
+    if (!since(own.first) || (own.last < WordFormat::Sm120 && since(next(own.last)))) return;
     if constexpr ((... || (std::is_same_v<Parts, ExplicitForm> || std::is_same_v<Parts, AluForms>)))
       aluCount = explicitCount = 0;
     std::apply([&](const auto&... part) { (replace(part), ...); }, own.parts);
@@ -77,13 +101,7 @@ struct Draft {
     details.limitedSms |= limit.sms;
   }
 
-  constexpr InstrDesc finish();
-  constexpr RowDetails finishDetails() {
-    // Observed: nvdisasm writes no RZ in addresses on sm_75.
-    for (unsigned i = 0; i < d.slotCount; ++i)
-      if (format < WordFormat::Sm80 && slots[i].desc.width == WidthRule::Address) details.bareZeros |= 1u << i;
-    return details;
-  }
+  constexpr FinishedRow finish();
 
  private:
   constexpr void setCodes(const CodedMod& m) {
@@ -125,18 +143,18 @@ struct Draft {
     f.bit91 = static_cast<std::uint8_t>(bit91);
     return f;
   }
-  constexpr void put(Form& f, unsigned slot, const FieldEnc& field) const {
+  constexpr void put(Form& f, unsigned slot, const FieldEnc& field) {
     f.overrides[f.overrideCount++] = {static_cast<std::uint8_t>(slot), ofFormat(field)};
   }
   /// Uniform registers have 8 bits from sm_100 on.
-  constexpr FieldEnc ofFormat(FieldEnc field) const {
-    if (is100() && field.kind == Enc::Ugpr && field.width2 == 0) field.width = 8;
+  constexpr FieldEnc ofFormat(FieldEnc field) {
+    if (field.kind == Enc::Ugpr && field.width2 == 0 && since(WordFormat::Sm100)) field.width = 8;
     return field;
   }
   /// Observed: nvdisasm writes no descriptors before sm_90.
-  constexpr SlotText textOf(const Slot& s) const {
+  constexpr SlotText textOf(const Slot& s) {
     SlotText text = s.text;
-    if (format < WordFormat::Sm90 && text.bracket == Bracket::Descriptor) text.omitPrinted = true;
+    if (text.bracket == Bracket::Descriptor && !since(WordFormat::Sm90)) text.omitPrinted = true;
     return text;
   }
   constexpr void expandAlu(const AluForms& a);
@@ -167,7 +185,7 @@ constexpr void Draft::expandAlu(const AluForms& a) {
       if (bGoesToC && b != slotIndex && b != kMaxOperands) put(f, b, freeOf(aluField(slots[b], AluPos::C, plain), b));
     };
     if (immForm != 0) one(immForm, uniform ? 1 : 0, Enc::UImm);
-    if (!uniform && constForm != 0 && !is100()) one(constForm, 2, Enc::Const);
+    if (!uniform && constForm != 0 && !since(WordFormat::Sm100)) one(constForm, 2, Enc::Const);
     if (!uniform && uregForm != 0) one(uregForm, 1, Enc::Ugpr);
   };
   newForm(opcode(1), uniform ? 1 : 0);
@@ -258,7 +276,7 @@ constexpr std::uint64_t legalValues(std::string_view names) {
   return legal;
 }
 
-constexpr InstrDesc Draft::finish() {
+constexpr FinishedRow Draft::finish() {
   for (unsigned i = 0; i < d.modCount; ++i) {
     d.modKinds[i] = d.mods[i].kind;
     d.modDefaults[i] = d.mods[i].defaultValue;
@@ -305,12 +323,12 @@ constexpr InstrDesc Draft::finish() {
       if (kind != Enc::None) d.slots[s].accepts |= isOtherFile ? kAcceptsUReg : acceptsOf(kind);
     }
   }
-  return d;
+  return {d, details, first, last};
 }
 
 template <typename... Parts>
-constexpr InstrDesc row(WordFormat format, Op op, std::string_view name, std::string_view mnemonic,
-                        const Parts&... parts) {
+constexpr FinishedRow row(WordFormat format, Op op, std::string_view name, std::string_view mnemonic,
+                          const Parts&... parts) {
   Draft draft;
   draft.format = format;
   draft.d.op = op;
@@ -318,14 +336,6 @@ constexpr InstrDesc row(WordFormat format, Op op, std::string_view name, std::st
   draft.d.mnemonic = mnemonic;
   (draft.add(parts), ...);
   return draft.finish();
-}
-
-/// The details of the row with these parts.
-template <typename... Parts> constexpr RowDetails details(WordFormat format, const Parts&... parts) {
-  Draft draft;
-  draft.format = format;
-  (draft.add(parts), ...);
-  return draft.finishDetails();
 }
 
 } // namespace orias::isa::rows

@@ -10,9 +10,32 @@ namespace orias::isa {
 
 using namespace rows;
 
+namespace {
+
+/// The row of an instruction for a generation.
+template <Op op> constexpr FinishedRow made(WordFormat format);
+#define ORIAS_INSTR(name, mnemonic, ...)                                                                               \
+  template <> constexpr FinishedRow made<Op::name>(WordFormat format) {                                                \
+    return row(format, Op::name, #name, mnemonic __VA_OPT__(, ) __VA_ARGS__);                                          \
+  }
+#include "encoder/isa/instructions.inc"
+#undef ORIAS_INSTR
+template <Op op, WordFormat format> constexpr FinishedRow kMade = made<op>(format);
+
+/// The first generation that has the row of `format`.
+template <Op op, WordFormat format> constexpr WordFormat firstWithRow() {
+  if constexpr (format > WordFormat::Sm75) {
+    constexpr WordFormat before = firstWithRow<op, previous(format)>();
+    if constexpr (kMade<op, before>.last >= format) return before;
+  }
+  return format;
+}
+
+} // namespace
+
 namespace detail {
 constexpr InstrDesc kRows[] = {
-#define ORIAS_INSTR(name, mnemonic, ...) row(WordFormat::Sm90, Op::name, #name, mnemonic __VA_OPT__(, ) __VA_ARGS__),
+#define ORIAS_INSTR(name, ...) kMade<Op::name, firstWithRow<Op::name, WordFormat::Sm90>()>.d,
 #include "encoder/isa/instructions.inc"
 #undef ORIAS_INSTR
 };
@@ -21,42 +44,46 @@ constexpr InstrDesc kRows[] = {
 namespace {
 
 using detail::kRows;
-constexpr InstrDesc kRows75[] = {
-#define ORIAS_INSTR(name, mnemonic, ...) row(WordFormat::Sm75, Op::name, #name, mnemonic __VA_OPT__(, ) __VA_ARGS__),
-#include "encoder/isa/instructions.inc"
-#undef ORIAS_INSTR
+constexpr std::size_t kOps = static_cast<std::size_t>(Op::kCount);
+static_assert(std::size(kRows) == kOps);
+
+// The rows that differ from those of sm_90, and the details that are not empty.
+template <Op op, WordFormat first> constexpr InstrDesc kOtherRow = kMade<op, first>.d;
+template <Op op, WordFormat first> constexpr RowDetails kDetails = kMade<op, first>.details;
+constexpr RowDetails kNoDetails{};
+
+template <Op op, WordFormat format> constexpr const InstrDesc* rowOf() {
+  constexpr WordFormat first = firstWithRow<op, format>();
+  if constexpr (first == firstWithRow<op, WordFormat::Sm90>())
+    return &kRows[static_cast<std::size_t>(op)];
+  else
+    return &kOtherRow<op, first>;
+}
+
+template <Op op, WordFormat format> constexpr const RowDetails* detailsOf() {
+  constexpr WordFormat first = firstWithRow<op, format>();
+  if constexpr (kMade<op, first>.details.isEmpty())
+    return &kNoDetails;
+  else
+    return &kDetails<op, first>;
+}
+
+/// A generation's rows, by Op.
+struct Table {
+  std::array<const InstrDesc*, kOps> rows;
+  std::array<const RowDetails*, kOps> details;
 };
-constexpr InstrDesc kRows80[] = {
-#define ORIAS_INSTR(name, mnemonic, ...) row(WordFormat::Sm80, Op::name, #name, mnemonic __VA_OPT__(, ) __VA_ARGS__),
-#include "encoder/isa/instructions.inc"
-#undef ORIAS_INSTR
-};
-constexpr InstrDesc kRows100[] = {
-#define ORIAS_INSTR(name, mnemonic, ...) row(WordFormat::Sm100, Op::name, #name, mnemonic __VA_OPT__(, ) __VA_ARGS__),
-#include "encoder/isa/instructions.inc"
-#undef ORIAS_INSTR
-};
-constexpr InstrDesc kRows120[] = {
-#define ORIAS_INSTR(name, mnemonic, ...) row(WordFormat::Sm120, Op::name, #name, mnemonic __VA_OPT__(, ) __VA_ARGS__),
-#include "encoder/isa/instructions.inc"
-#undef ORIAS_INSTR
-};
-static_assert(std::size(kRows) == static_cast<std::size_t>(Op::kCount));
-constexpr RowDetails kDetails75[] = {
-#define ORIAS_INSTR(name, mnemonic, ...) details(WordFormat::Sm75 __VA_OPT__(, ) __VA_ARGS__),
-#include "encoder/isa/instructions.inc"
-#undef ORIAS_INSTR
-};
-constexpr RowDetails kDetails80[] = {
-#define ORIAS_INSTR(name, mnemonic, ...) details(WordFormat::Sm80 __VA_OPT__(, ) __VA_ARGS__),
-#include "encoder/isa/instructions.inc"
-#undef ORIAS_INSTR
-};
-constexpr RowDetails kDetails90[] = {
-#define ORIAS_INSTR(name, mnemonic, ...) details(WordFormat::Sm90 __VA_OPT__(, ) __VA_ARGS__),
-#include "encoder/isa/instructions.inc"
-#undef ORIAS_INSTR
-};
+template <WordFormat format, std::size_t... op> constexpr Table tableOf(std::index_sequence<op...> /*ops*/) {
+  return {{rowOf<static_cast<Op>(op), format>()...}, {detailsOf<static_cast<Op>(op), format>()...}};
+}
+template <WordFormat format> constexpr Table kTable = tableOf<format>(std::make_index_sequence<kOps>{});
+
+const Table& tableOf(WordFormat format) {
+  static constexpr const Table* kTables[] = {&kTable<WordFormat::Sm75>, &kTable<WordFormat::Sm80>,
+                                             &kTable<WordFormat::Sm90>, &kTable<WordFormat::Sm100>,
+                                             &kTable<WordFormat::Sm120>};
+  return *kTables[static_cast<std::size_t>(format)];
+}
 
 constexpr unsigned kOpcodes = 4096;
 
@@ -71,46 +98,44 @@ constexpr bool isOn(std::size_t row, std::uint16_t chips) {
   return (kRows[row].sms & chips) != 0;
 }
 
-constexpr std::size_t countForms(std::span<const InstrDesc> rows, std::uint16_t chips) {
+constexpr std::size_t countForms(const Table& table, std::uint16_t chips) {
   std::size_t count = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (isOn(i, chips)) count += rows[i].formCount;
+  for (std::size_t i = 0; i < kOps; ++i)
+    if (isOn(i, chips)) count += table.rows[i]->formCount;
   return count;
 }
 
-template <std::size_t size>
-constexpr OpcodeIndex<size> indexForms(std::span<const InstrDesc> rows, std::uint16_t chips) {
-  OpcodeIndex<size> index;
+template <WordFormat format, std::uint16_t chips> constexpr auto indexForms() {
+  constexpr const auto& rows = kTable<format>.rows;
+  OpcodeIndex<countForms(kTable<format>, chips)> index;
   std::array<std::uint16_t, kOpcodes> next{};
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    for (unsigned f = 0; isOn(i, chips) && f < rows[i].formCount; ++f)
-      ++next[rows[i].forms[f].opcode];
+  for (std::size_t i = 0; i < kOps; ++i)
+    for (unsigned f = 0; isOn(i, chips) && f < rows[i]->formCount; ++f)
+      ++next[rows[i]->forms[f].opcode];
   for (unsigned k = 0; k < kOpcodes; ++k) {
     index.first[k + 1] = static_cast<std::uint16_t>(index.first[k] + next[k]);
     next[k] = index.first[k];
   }
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    for (unsigned f = 0; isOn(i, chips) && f < rows[i].formCount; ++f)
-      index.list[next[rows[i].forms[f].opcode]++] = {static_cast<Op>(i), static_cast<std::uint8_t>(f)};
+  for (std::size_t i = 0; i < kOps; ++i)
+    for (unsigned f = 0; isOn(i, chips) && f < rows[i]->formCount; ++f)
+      index.list[next[rows[i]->forms[f].opcode]++] = {static_cast<Op>(i), static_cast<std::uint8_t>(f)};
   return index;
 }
 
-constexpr auto kForms75 = indexForms<countForms(kRows75, kSm75)>(kRows75, kSm75);
-constexpr auto kForms80 = indexForms<countForms(kRows80, kAmpereSms)>(kRows80, kAmpereSms);
-constexpr auto kForms90 = indexForms<countForms(kRows, kUntilSm90)>(kRows, kUntilSm90);
-constexpr auto kForms100 = indexForms<countForms(kRows100, kTensorSms)>(kRows100, kTensorSms);
-constexpr auto kForms120 = indexForms<countForms(kRows120, kSm120)>(kRows120, kSm120);
+constexpr auto kForms75 = indexForms<WordFormat::Sm75, kSm75>();
+constexpr auto kForms80 = indexForms<WordFormat::Sm80, kAmpereSms>();
+constexpr auto kForms90 = indexForms<WordFormat::Sm90, kUntilSm90>();
+constexpr auto kForms100 = indexForms<WordFormat::Sm100, kTensorSms>();
+constexpr auto kForms120 = indexForms<WordFormat::Sm120, kSm120>();
 
 } // namespace
 
 const InstrDesc& desc(Op op, WordFormat format) {
-  static constexpr const InstrDesc* kTables[] = {kRows75, kRows80, kRows, kRows100, kRows120}; // by WordFormat
-  return kTables[static_cast<std::size_t>(format)][static_cast<std::size_t>(op)];
+  return *tableOf(format).rows[static_cast<std::size_t>(op)];
 }
 
 const RowDetails& detailsOf(Op op, WordFormat format) {
-  const auto& rows = format == WordFormat::Sm75 ? kDetails75 : format == WordFormat::Sm80 ? kDetails80 : kDetails90;
-  return rows[static_cast<std::size_t>(op)];
+  return *tableOf(format).details[static_cast<std::size_t>(op)];
 }
 
 std::span<const FormId> formsOf(unsigned opcode, WordFormat format) {
