@@ -20,6 +20,7 @@
 #include "regalloc/gap_choice.h"
 #include "regalloc/mend.h"
 #include "regalloc/moves.h"
+#include "regalloc/occupancy_search.h"
 #include "regalloc/predicate_packing.h"
 #include "regalloc/quad_textures.h"
 #include "regalloc/recompute.h"
@@ -33,8 +34,6 @@
 #include "support/check.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <fmt/format.h>
 #include <limits>
 #include <memory>
@@ -50,8 +49,6 @@ namespace {
 
 /// Passes that choose carefully what to spill. After them, everything that does not fit is spilled completely.
 constexpr unsigned kMaxSpillPasses = 24;
-/// Placements that are tried where an aligned run is missing. Each places the webs first that failed before.
-constexpr unsigned kMaxReorderings = 6;
 /// Passes that only clear single runs for the webs that found none.
 constexpr unsigned kPassesWithoutSlack = 1;
 /// After those passes, registers kept free where runs are missing: this many more for each pass, up to this fraction of
@@ -65,21 +62,6 @@ constexpr unsigned kFirstUniform = 4;
 constexpr unsigned kSpareUniform = 8;
 /// A kernel that uses setmaxnreg starts with at least this many registers, regardless of its limit (observed).
 constexpr unsigned kMinRegisters = 24;
-/// To reach an occupancy class, at most this many webs may lack a register, and the copies between registers may have
-/// at most this fraction of the weight of all instructions.
-constexpr std::size_t kMaxMoved = 16;
-/// A caller that asks whether a class suffices has other schedules and classes to try, so only this many webs are
-/// mended for the answer. Of 454 questions of real kernels, 5 were answered by mending, with at most 3 webs.
-constexpr std::size_t kMaxMended = 4;
-/// How many webs may be moved for such an answer. Of 133 attempts in the zoo 15 succeeded, with at most 124 moves. With
-/// a limit of 128, one kernel of custatevec takes 64 instead of 56 registers.
-constexpr std::size_t kMaxMovesOfQuestion = 192;
-constexpr double kMaxWeightOfMoves = 0.05;
-/// For twice the warps, spill code may have this share of the weight of all instructions, and less than one access
-/// outside cold blocks. With a share of 0.05, 24 kernels of the zoo and of TritonBench became slower: a single launch
-/// by 15%, a full multiprocessor by 1.5%. With accesses outside of loops, three kernels of OpenMM (findBlocks) lost
-/// 15%.
-constexpr double kMaxWeightOfSpills = 0.002, kMaxSpillsForClass = 0.99;
 /// The spill cost of temporaries of spill code.
 constexpr double kUnspillable = std::numeric_limits<double>::infinity();
 
@@ -107,7 +89,7 @@ class Allocator {
     const RegisterBudget budget = budgetOf(File::R, registers, {}, callPoints(function_, ranges, File::R));
     if (mostOccupied(webs, ranges.pointCount(), registers, {}) + (state_.usesFrame ? 1 : 0) > registers) return false;
     Placer placer(function_, webs);
-    return canComplete(webs, placer, budget, search);
+    return occupancySearch(webs, placer).canComplete(budget, search);
   }
 
   std::string run() {
@@ -257,12 +239,6 @@ class Allocator {
   }
 
   bool canSpill(File file) const { return file != File::B; }
-  /// Whether values may move from one register to another between instructions.
-  bool allowsMoves() const {
-    return !hasCalls_ && !isCallable(function_) && !hasQuadTextures_ && !changesCounts_ && !options_.singlePass &&
-           options_.debugDefs == nullptr && !hasAccumulators(function_);
-  }
-
   bool namesRegistersOf(File file) const {
     for (ori::VRegId id = 0; id < function_.vregCount(); ++id)
       if (const ori::VReg& reg = function_.vreg(id); reg.file == file && reg.hasRefs()) return true;
@@ -344,23 +320,23 @@ class Allocator {
     const PointLimits limits = file == File::R && changesCounts_ ? pointLimits(ranges, limit) : PointLimits{};
     RegisterBudget budget = budgetOf(file, limit, limits, calls);
     Placer placer(function_, webs);
+    OccupancySearch search = occupancySearch(webs, placer);
     Placement placement;
     std::optional<Moves> moves;
     // With more values live at once than there are registers, no placement order helps.
     const unsigned occupied = mostOccupied(webs, ranges.pointCount(), limit, limits);
     passes.excess = occupied - std::min(occupied, limit);
     if (!canSpill(file) || passes.excess == 0) {
-      placement = mend(webs, budget, bestPlacement(webs, placer, budget));
-      if (file == File::R && !placement.failed.empty() && !allowsMoves() && !options_.singlePass) {
-        Placement other = mend(webs, budget, bestPlacement(webs, placer, budget, Wanted::LeastLacking));
+      placement = mend(webs, budget, search.bestPlacement(budget));
+      if (file == File::R && !placement.failed.empty() && !search.allowsMoves() && !options_.singlePass) {
+        Placement other = mend(webs, budget, search.bestPlacement(budget, Wanted::LeastLacking));
         if (lacksLess(other, placement, webs)) placement = std::move(other);
       }
       if (placement.failed.empty()) {
         if (file == File::R)
-          if (const unsigned tight = tightened(webs, placer, budget, placement, moves, occupied); moves)
-            budget.limit = tight;
+          if (const unsigned tight = search.tightened(budget, placement, moves, occupied); moves) budget.limit = tight;
         if (std::exchange(passes.triesClass, false))
-          if (const auto goal = classWithSpills(webs, placer, calls, moves ? budget.limit : placement.used, occupied)) {
+          if (const auto goal = classWithSpills(webs, search, calls, moves ? budget.limit : placement.used, occupied)) {
             passes.limit = goal->limit;
             passes.allowance = goal->allowance;
             return Outcome::TryAgain;
@@ -372,7 +348,7 @@ class Allocator {
           keep(webs, placement, file);
           return Outcome::Placed;
         }
-      } else if (file == File::R && allowsMoves()) {
+      } else if (file == File::R && search.allowsMoves()) {
         moves = placeByMoves(webs, *code_, budget, placement);
       }
       if (moves) {
@@ -530,85 +506,8 @@ class Allocator {
     return budget;
   }
 
-  enum class Wanted : std::uint8_t { FewestRegisters, AnyComplete, LeastLacking };
-
-  Placement bestPlacement(const Webs& webs, Placer& placer, const RegisterBudget& budget,
-                          Wanted wanted = Wanted::FewestRegisters) const {
-    Placement best = placer.place(budget, Order::ConstrainedFirst);
-    if (wanted == Wanted::AnyComplete && best.failed.empty()) return best;
-    // Prefers few failed webs, which are easily mended. Of placements that fail equally often, the one with fewer
-    // registers.
-    const auto isBetter = [&](const Placement& a, const Placement& b) {
-      if (wanted == Wanted::LeastLacking) return lacksLess(a, b, webs);
-      return std::pair(a.failed.size(), a.used) < std::pair(b.failed.size(), b.used);
-    };
-    if (!options_.singlePass && budget.file == File::R && options_.noSpillAttempts > 1)
-      if (Placement other = placer.place(budget, Order::ByStart); isBetter(other, best)) best = std::move(other);
-    // Webs that found no run are placed first in the next attempt. One attempt per order is enough for a caller that
-    // only asks whether a placement exists: it has other schedules and classes to try.
-    const unsigned most = wanted == Wanted::AnyComplete ? 1 : kMaxReorderings;
-    std::vector<bool> isEarly(webs.all.size(), false);
-    std::vector<std::uint32_t> failed = best.failed;
-    for (const Order order : {Order::ConstrainedFirst, Order::ByStart}) {
-      for (unsigned i = 0; i < most && !best.failed.empty() && !options_.singlePass; ++i) {
-        if (std::ranges::all_of(failed, [&](std::uint32_t w) { return isEarly[w]; })) break; // the same placement again
-        for (std::uint32_t w : failed)
-          isEarly[w] = true;
-        Placement other = placer.place(budget, order, isEarly);
-        failed = other.failed;
-        if (isBetter(other, best)) best = std::move(other);
-      }
-      isEarly.assign(webs.all.size(), false);
-      failed = best.failed;
-    }
-    return best;
-  }
-
-  /// Searches a placement in the occupancy class of the peak pressure, where the given placement needs more registers.
-  /// With that lower limit, webs that find no run are placed first, and a few values change registers. Returns the
-  /// limit.
-  unsigned tightened(const Webs& webs, Placer& placer, RegisterBudget budget, Placement& placement,
-                     std::optional<Moves>& moves, unsigned occupied) const {
-    if (!options_.freeRegisters || options_.singlePass || changesCounts_) return budget.limit;
-    if (state_.usesFrame) ++occupied;
-    budget.limit = std::min(options_.freeRegisters(occupied), budget.limit);
-    if (placement.used <= budget.limit) return budget.limit;
-    std::optional<Placement> tight =
-        completePlacement(webs, placer, budget, {Wanted::FewestRegisters, Wanted::AnyComplete}, moves);
-    if (tight) placement = std::move(*tight);
-    return budget.limit;
-  }
-
-  /// Returns a placement of all webs, if one is found: other webs get other registers, or `moves` says which webs
-  /// change registers. The search begins from the two placements of `wanted`.
-  std::optional<Placement> completePlacement(const Webs& webs, Placer& placer, const RegisterBudget& budget,
-                                             std::array<Wanted, 2> wanted, std::optional<Moves>& moves) const {
-    std::vector<Placement> tried;
-    for (const Wanted what : wanted) {
-      Placement placement = bestPlacement(webs, placer, budget, what);
-      if (!tried.empty() && placement == tried.front()) continue; // the placement that mend() could not complete
-      placement = mend(webs, budget, std::move(placement));
-      if (placement.failed.empty()) return placement;
-      tried.push_back(std::move(placement));
-    }
-    for (Placement& placement : tried)
-      if ((moves = cheapMoves(webs, budget, placement))) return std::move(placement);
-    return std::nullopt;
-  }
-
-  /// Whether all webs get registers, within the search cost of a query. Copies between registers are found faster than
-  /// webs are mended, so mend() runs only if few webs lack registers.
-  bool canComplete(const Webs& webs, Placer& placer, const RegisterBudget& budget, Search search) const {
-    std::array<Placement, 2> tried;
-    for (std::size_t i = 0; i < tried.size(); ++i) {
-      tried[i] = bestPlacement(webs, placer, budget, i == 0 ? Wanted::AnyComplete : Wanted::FewestRegisters);
-      if (tried[i].failed.empty()) return true;
-      if (i != 0 && tried[i] == tried[0]) break;
-      Placement complete = tried[i];
-      if (cheapMoves(webs, budget, complete)) return true;
-    }
-    return search == Search::Thorough && tried[0].failed.size() <= kMaxMended &&
-           mend(webs, budget, tried[0], kMaxMovesOfQuestion).failed.empty();
+  OccupancySearch occupancySearch(const Webs& webs, Placer& placer) const {
+    return {function_, options_, webs, *code_, placer, {hasCalls_, hasQuadTextures_, changesCounts_, state_.usesFrame}};
   }
 
   bool maySpillForClass() const {
@@ -616,57 +515,14 @@ class Allocator {
            !changesCounts_ && !keepsFactors_ && !hasQuadTextures_ && !isCallable(function_);
   }
 
-  /// A register limit at the end of an occupancy class, and the weight that spill code may have to reach it.
-  struct ClassGoal {
-    unsigned limit = 0;
-    double allowance = 0;
-  };
-
-  /// The class with the most warps for which spill code in cold blocks is enough, if the code fits in `used` registers
-  /// without any. The peak pressure is `occupied`.
-  std::optional<ClassGoal> classWithSpills(const Webs& webs, Placer& placer, const CallPoints& calls, unsigned used,
-                                           unsigned occupied) const {
-    const double warps = options_.warps(used), weight = weightOfCode();
-    std::optional<ClassGoal> goal;
-    for (unsigned limit = used - 1; limit > (hasCalls_ ? ori::kRegistersOfCalls : 1); --limit) {
-      const double more = options_.warps(limit);
-      if (more <= options_.warps(limit + 1)) continue;
-      const double allowance = std::min(kMaxWeightOfSpills * std::log2(more / warps) * weight, kMaxSpillsForClass);
-      const unsigned excess = occupied - std::min(occupied, usable(File::R, limit));
-      // At least one store and one reload for each value.
-      if (2 * ori::kColdFrequency * excess > allowance) break;
+  std::optional<ClassGoal> classWithSpills(const Webs& webs, OccupancySearch& search, const CallPoints& calls,
+                                           unsigned used, unsigned occupied) const {
+    const auto weightOfSpills = [&](unsigned limit, unsigned excess) {
       const RegisterBudget budget = budgetOf(File::R, limit, {}, calls);
-      const Placement placement = excess == 0 ? bestPlacement(webs, placer, budget, Wanted::AnyComplete) : Placement{};
-      const std::vector<Victim> victims = chooseVictims(webs, placement, budget, 0);
-      if (spillWeight(victims, webs, *code_) > allowance) break;
-      goal = {limit, allowance};
-    }
-    if (goal && options_.remark)
-      options_.remark(
-          function_.layout().front()->first,
-          fmt::format("tries spill code in cold blocks for {} registers and {:.0f} warps, in place of {} and {:.0f}",
-                      goal->limit, options_.warps(goal->limit), used, warps),
-          used - goal->limit);
-    return goal;
-  }
-
-  double weightOfCode() const {
-    double weight = 0;
-    for (const ori::Block* block : function_.layout())
-      for (const ori::Instr& instr : *block)
-        weight += weightOf(instr);
-    return weight;
-  }
-
-  /// Finds moves between registers that cost less than an occupancy class gains.
-  std::optional<Moves> cheapMoves(const Webs& webs, const RegisterBudget& budget, Placement& placement) const {
-    if (!allowsMoves() || placement.failed.size() > kMaxMoved) return std::nullopt;
-    Placement complete = placement;
-    std::optional<Moves> moves = placeByMoves(webs, *code_, budget, complete);
-    if (!moves) return std::nullopt;
-    if (moves->weight > kMaxWeightOfMoves * weightOfCode()) return std::nullopt;
-    placement = std::move(complete);
-    return moves;
+      const Placement placement = excess == 0 ? search.bestPlacement(budget, Wanted::AnyComplete) : Placement{};
+      return spillWeight(chooseVictims(webs, placement, budget, 0), webs, *code_);
+    };
+    return search.classWithSpills(used, occupied, used - usable(File::R, used), weightOfSpills);
   }
 
   /// Assigns registers in rotation, except to moving webs.
