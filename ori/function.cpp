@@ -162,12 +162,11 @@ void Function::replaceAllRefs(VRegId from, VRegId to) {
   if (from == to) return;
   while (vregs_[from].hasRefs()) {
     const RefId id = vregs_[from].refs;
-    Instr* owner = refNodes_[id].owner;
-    Operand& operand = owner->operands[static_cast<std::ptrdiff_t>(id - owner->firstRef) - 1];
-    isa::Operand value = operand.value();
+    const Ref ref = refOf(id, refNodes_[id]);
+    isa::Operand value = ref->value();
     value.reg = to;
-    assign(owner, operand, value, operand.isDef);
-    touch(owner);
+    assign(ref.owner, ref.owner->operands[ref.operand - ref.owner->operands], value, ref->isDef);
+    touch(ref.owner);
   }
 }
 

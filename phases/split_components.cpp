@@ -46,7 +46,8 @@ void split(ori::Function& function, VRegId id, const std::vector<std::pair<unsig
 
 } // namespace
 
-void renameWords(ori::Function& function, VRegId from, std::span<const isa::Operand> words) {
+void renameWords(ori::Function& function, VRegId from, std::span<const isa::Operand> words,
+                 const std::function<void(ori::Ref, const isa::Operand&)>& set) {
   std::vector<ori::Ref> references;
   for (const ori::Ref o : function.refs(from))
     references.push_back(o);
@@ -54,8 +55,12 @@ void renameWords(ori::Function& function, VRegId from, std::span<const isa::Oper
     isa::Operand value = o->value();
     value.reg = words[o->sub].reg;
     value.sub = words[o->sub].sub;
-    function.setOperand(o, value);
+    set(o, value);
   }
+}
+
+void renameWords(ori::Function& function, VRegId from, std::span<const isa::Operand> words) {
+  renameWords(function, from, words, [&](ori::Ref o, const isa::Operand& value) { function.setOperand(o, value); });
 }
 
 bool splitComponents(ori::Function& function) {

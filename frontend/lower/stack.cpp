@@ -27,6 +27,10 @@ void giveAddress(FunctionLowering& f, const Operand& to, IsaOperand address) {
   if (d.width > 1) f.copy(ori::component(d, 1), Value::constant(0, 1));
 }
 
+bool isAlloca(const Instruction& i, const FormTable& forms) {
+  return forms.form(i).op == Op::Alloca;
+}
+
 } // namespace
 
 void lowerAlloca(FunctionLowering& f, const Instruction& i, const Form& form) {
@@ -59,8 +63,7 @@ void lowerStackrestore(FunctionLowering& f, const Instruction& i, const Form& fo
 }
 
 bool takesStack(const Function& function, const FormTable& forms) {
-  return std::any_of(function.instructions.begin(), function.instructions.end(),
-                     [&](const Instruction& i) { return forms.form(i).op == Op::Alloca; });
+  return std::ranges::any_of(function.instructions, [&](const Instruction& i) { return isAlloca(i, forms); });
 }
 
 isa::Operand DynamicStack::pointer() {
@@ -74,24 +77,25 @@ isa::Operand DynamicStack::pointer() {
   return pointer_;
 }
 
+bool DynamicStack::anyInstruction(
+    const std::function<bool(const Function& body, const Instruction&)>& condition) const {
+  return std::ranges::any_of(bodiesOf(f_.layout(), f_.function()), [&](const Function* body) {
+    return std::ranges::any_of(body->instructions, [&](const Instruction& i) { return condition(*body, i); });
+  });
+}
+
 bool DynamicStack::isBelowCalls() {
-  if (!isTaken_) {
-    const std::vector<const Function*> all = bodiesOf(f_.layout(), f_.function());
-    isTaken_ = std::any_of(all.begin(), all.end(),
-                           [&](const Function* body) { return takesStack(*body, *f_.layout().forms); });
-  }
+  if (!isTaken_)
+    isTaken_ = anyInstruction([&](const Function&, const Instruction& i) { return isAlloca(i, *f_.layout().forms); });
   f_.out().hasFramePointer |= *isTaken_;
   return *isTaken_;
 }
 
 bool DynamicStack::passesToDriver() const {
   if (f_.target().has(isa::Capability::QuadTextures)) return false;
-  const std::vector<const Function*> all = bodiesOf(f_.layout(), f_.function());
-  return std::any_of(all.begin(), all.end(), [&](const Function* body) {
-    return std::any_of(body->instructions.begin(), body->instructions.end(), [&](const Instruction& i) {
-      const Form& form = f_.layout().forms->form(i);
-      return form.op == Op::Tex && form.get(Slot::Mipmap) == Mod::Grad;
-    });
+  return anyInstruction([&](const Function&, const Instruction& i) {
+    const Form& form = f_.layout().forms->form(i);
+    return form.op == Op::Tex && form.get(Slot::Mipmap) == Mod::Grad;
   });
 }
 
@@ -116,11 +120,8 @@ isa::Operand DynamicStack::aboveArguments(IsaOperand stack, std::uint32_t alignm
 }
 
 bool DynamicStack::passesOnStack() const {
-  const std::vector<const Function*> all = bodiesOf(f_.layout(), f_.function());
-  return std::ranges::any_of(all, [&](const Function* body) {
-    return std::ranges::any_of(body->instructions, [&](const Instruction& i) {
-      return f_.layout().forms->form(i).op == Op::Call && passesArgumentsOnStack(f_.module(), *body, i);
-    });
+  return anyInstruction([&](const Function& body, const Instruction& i) {
+    return f_.layout().forms->form(i).op == Op::Call && passesArgumentsOnStack(f_.module(), body, i);
   });
 }
 

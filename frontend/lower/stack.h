@@ -5,6 +5,7 @@
 #include "frontend/module.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 namespace orias::ptx {
@@ -29,6 +30,8 @@ class DynamicStack {
   void alignArguments(std::uint32_t alignment);
 
  private:
+  /// Whether an instruction of this function or of those that are inlined into it satisfies a condition.
+  bool anyInstruction(const std::function<bool(const Function& body, const Instruction&)>& condition) const;
   /// Whether calls by the ABI in this function may have stack arguments.
   bool passesOnStack() const;
   /// Whether a driver function that reads textures may have stack arguments.

@@ -7,6 +7,7 @@
 #include "phases/optimize/phis.h"
 #include "phases/optimize/rule_table.h"
 #include "phases/remat/long_range.h"
+#include "phases/split_components.h"
 
 #include <algorithm>
 #include <array>
@@ -376,14 +377,9 @@ class Demoter {
       isNamed = true;
     }
     if (!isHalf || !isNamed) return;
-    const ori::VRegId word = function_.newVReg(File::R, 1, function_.intern(name));
-    function_.vreg(word).divergent = function_.vreg(reg).divergent;
-    while (function_.vreg(reg).hasRefs()) {
-      const ori::Ref o = *function_.refs(reg).begin();
-      Operand value = o->value();
-      value.reg = word;
-      function_.setOperand(o, value);
-    }
+    const Operand word = function_.use(function_.newVReg(File::R, 1, function_.intern(name)));
+    function_.vreg(word.reg).divergent = function_.vreg(reg).divergent;
+    renameWords(function_, reg, std::span(&word, 1));
   }
 
   void note(std::int64_t level, const std::string& text) const {

@@ -5,6 +5,7 @@
 #include "ori/builder.h"
 #include "phases/optimize/linear_form.h"
 #include "phases/optimize/phis.h"
+#include "phases/split_components.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -87,19 +88,14 @@ void LiveInEngine::splitPairs() {
     for (const ori::Ref o : function_.refs(id))
       areWords &= o->width == 1;
     if (!areWords) continue;
-    VRegId words[2] = {ori::kNoId, ori::kNoId};
-    while (function_.vreg(id).hasRefs()) {
-      const ori::Ref o = *function_.refs(id).begin();
-      VRegId& word = words[o->sub];
-      if (word == ori::kNoId) {
-        word = function_.newVReg(File::R, 1, reg.name);
-        function_.vreg(word).divergent = reg.divergent;
-      }
-      Operand value = o->value();
-      value.reg = word;
-      value.sub = 0;
-      replace(o, value);
+    Operand words[2]; // that of an unused half remains empty
+    for (const ori::Ref o : function_.refs(id)) {
+      Operand& word = words[o->sub];
+      if (!word.isNone()) continue;
+      word = function_.use(function_.newVReg(File::R, 1, reg.name));
+      function_.vreg(word.reg).divergent = reg.divergent;
     }
+    renameWords(function_, id, words, [&](ori::Ref o, const Operand& value) { replace(o, value); });
   }
   pressure_.update();
 }
