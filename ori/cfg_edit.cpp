@@ -177,7 +177,8 @@ bool isColder(const Block& a, const Block& b) {
 
 } // namespace
 
-void makeFallthroughsAdjacent(Function& function) {
+bool makeFallthroughsAdjacent(Function& function) {
+  bool isChanged = false;
   std::vector<Block*> layout;
   const std::vector<Block*> order = function.layout();
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -189,8 +190,10 @@ void makeFallthroughsAdjacent(Function& function) {
         branch->op_(labelSlot(*branch)).reg == next) {
       function.erase(branch);
       block->fallthrough = next;
+      isChanged = true;
     }
     if (block->fallthrough == kNoId || block->fallthrough == next) continue;
+    isChanged = true;
     branch = plainBranch(*block);
     if (branch && branch->isGuarded()) {
       // A branch falls through to the target that is the next block. If neither is, the conditional branch goes to the
@@ -218,6 +221,7 @@ void makeFallthroughsAdjacent(Function& function) {
     at->fallthrough = kNoId;
   }
   function.setLayout(std::move(layout));
+  return isChanged;
 }
 
 } // namespace orias::ori

@@ -48,7 +48,7 @@ const isa::Operand* phiValueFrom(const Instr& phi, BlockId predecessor);
 /// Makes every fall-through lead to the next block of the layout, as the machine requires. Inverts conditions and adds
 /// branches (in new blocks after conditional branches). Unconditional branches to the next block become fall-throughs.
 /// Where neither target is next, the conditional branch goes to the one that executes more often, by loop depth and
-/// cold blocks.
-void makeFallthroughsAdjacent(Function& function);
+/// cold blocks. Returns whether it changed anything.
+bool makeFallthroughsAdjacent(Function& function);
 
 } // namespace orias::ori

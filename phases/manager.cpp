@@ -151,7 +151,7 @@ class PhaseManager::PhaseScope {
     if (changed) function_.noteValueChange(); // also for changed modifiers, which are not counted otherwise
     manager_.times_.push_back({plan_.phase, isTimed ? threadTime() - start : start, changed});
     if (manager_.options_.afterPhase) manager_.options_.afterPhase(*plan_.phase, function_, changed);
-    if (manager_.options_.printChanged && changed) showChanges();
+    if (manager_.options_.printChanged) showChanges();
     if (plan_.dumpAfter) manager_.emitDump(*plan_.phase, function_, "after", ori::print(function_));
     if (manager_.options_.verifyEach) verify();
   }

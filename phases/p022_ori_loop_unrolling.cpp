@@ -618,7 +618,9 @@ bool oriLoopUnrolling(ori::Function& function, PhaseContext& context) {
     isUnrolled = true;
   for (Block* block : function.layout())
     function.forEachSafe(*block, [&](Instr& instr) {
-      if (instr.op == Op::NOP) function.erase(&instr);
+      if (instr.op != Op::NOP) return;
+      function.erase(&instr);
+      changed = true;
     });
   if (isUnrolled) ori::setLoopDepths(function, function.analyses().loops());
   return changed || isUnrolled;

@@ -62,7 +62,7 @@ class ConditionHoister {
     if (!head) return false;
 
     std::vector<Instr*> chain;
-    if (!collect(branch->guard(), join, chain) || waitsForLoads(chain, *head)) return false;
+    if (!collect(branch->guard(), join, chain) || chain.empty() || waitsForLoads(chain, *head)) return false;
     const std::optional<std::vector<BlockId>> between = joins_.blocksBetween(head->id, join.id, kMaxBlocks);
     if (!between) return false;
     measure();

@@ -8,12 +8,12 @@ namespace orias::phases {
 /// fall-through is the next block of the layout, which has the source's order. Before this phase, branches may not have
 /// two conditions or a uniform one.
 bool placeBlocksInSourceOrder(ori::Function& function, PhaseContext& context) {
-  ori::makeFallthroughsAdjacent(function);
+  bool changed = ori::makeFallthroughsAdjacent(function);
   if (context.optLevel > 0) {
-    useUniformConditions(function);
-    splitBranchConditions(function);
+    changed |= useUniformConditions(function);
+    changed |= splitBranchConditions(function);
   }
-  return true;
+  return changed;
 }
 
 } // namespace orias::phases

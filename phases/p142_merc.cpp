@@ -5,6 +5,8 @@
 #include "phases/phases.h"
 #include "support/check.h"
 
+#include <utility>
+
 namespace orias::phases {
 
 /// Phase 142. Encodes every instruction, decodes the words and compares: the encoding tables must be able to read what
@@ -17,7 +19,7 @@ bool mercEncodeAndDecode(ori::Function& function, PhaseContext& context) {
   code.debugDefs = std::move(context.code.debugDefs);
   context.code = std::move(code);
   std::vector<std::string> differences = encoder::compareDecoded(function, context.code);
-  if (differences.empty()) return true;
+  if (differences.empty()) return false; // the function has not changed
   std::string message = "the encodings of '" + function.name() + "' do not decode to the same instructions:";
   for (const std::string& d : differences)
     message += "\n  " + d;
@@ -28,8 +30,8 @@ bool mercEncodeAndDecode(ori::Function& function, PhaseContext& context) {
 /// needs.
 bool mercGenerateSassUCode(ori::Function& function, PhaseContext& context) {
   encoder::finishText(function, context.code);
-  function.stats.barriers = encoder::namedBarriers(function);
-  return true;
+  const unsigned barriers = encoder::namedBarriers(function);
+  return std::exchange(function.stats.barriers, barriers) != barriers;
 }
 
 /// Phase 149. Computes how many registers are live after each word. The listing shows where pressure comes from.

@@ -482,8 +482,9 @@ bool Divergence::isUniform(const isa::Operand& operand) const {
 bool storeDivergence(Function& function, const Divergence& divergence) {
   bool changed = false;
   for (VRegId v = 0; v < function.vregCount(); ++v) {
-    changed |= function.vreg(v).divergent != divergence.isDivergent(v);
-    function.vreg(v).divergent = divergence.isDivergent(v);
+    VReg& reg = function.vreg(v);
+    changed |= reg.hasRefs() && reg.divergent != divergence.isDivergent(v);
+    reg.divergent = divergence.isDivergent(v);
   }
   return changed;
 }

@@ -224,6 +224,7 @@ bool replaceSwapped(Rewriter& rw, Instr& instr, unsigned slot, const Operand& so
   for (const auto& [operand, to] : {std::pair{a, slotB}, std::pair{b, slotA}})
     if ((operand.neg() && !to.canNeg) || (operand.abs() && !to.canAbs) || (operand.inverted() && !to.canNot))
       return false;
+  const ori::ChangeId lastChange = instr.lastChange;
   rw.function().setOperand(&instr, slot, b);
   rw.function().setOperand(&instr, other, a);
   if (replaceUse(rw, instr, other, source)) {
@@ -232,6 +233,7 @@ bool replaceSwapped(Rewriter& rw, Instr& instr, unsigned slot, const Operand& so
   }
   rw.function().setOperand(&instr, slot, a);
   rw.function().setOperand(&instr, other, b);
+  instr.lastChange = lastChange;
   return false;
 }
 

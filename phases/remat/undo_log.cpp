@@ -5,16 +5,16 @@ namespace orias::phases {
 using ori::Instr;
 
 void UndoLog::inserted(Instr* instr) {
-  entries_.push_back({Entry::Kind::Inserted, instr, 0, {}, {}, nullptr, nullptr});
+  entries_.push_back({Entry::Kind::Inserted, instr, 0, 0, {}, {}, nullptr, nullptr});
 }
 
 void UndoLog::changes(Instr* instr, int slot) {
   const isa::Operand old = slot < 0 ? instr->guard().value() : instr->op_(static_cast<unsigned>(slot)).value();
-  entries_.push_back({Entry::Kind::Changed, instr, slot, old, {}, nullptr, nullptr});
+  entries_.push_back({Entry::Kind::Changed, instr, slot, instr->lastChange, old, {}, nullptr, nullptr});
 }
 
 void UndoLog::erases(Instr& instr) {
-  Entry entry{Entry::Kind::Erased, &instr, 0, instr.guard().value(), {}, instr.next, instr.block};
+  Entry entry{Entry::Kind::Erased, &instr, 0, instr.lastChange, instr.guard().value(), {}, instr.next, instr.block};
   for (const ori::Operand& o : instr.ops())
     entry.operands.push_back(o.value());
   entries_.push_back(std::move(entry));
@@ -44,6 +44,7 @@ void UndoLog::undo(std::size_t mark, const std::function<void(const Instr&)>& no
         function_.setGuard(instr, entry.old);
       else
         function_.setOperand(instr, static_cast<unsigned>(entry.slot), entry.old);
+      instr->lastChange = entry.lastChange;
       tell(*instr);
       break;
     case Entry::Kind::Erased: {
@@ -52,12 +53,12 @@ void UndoLog::undo(std::size_t mark, const std::function<void(const Instr&)>& no
       again->control = entry.instr->control;
       again->mayContract = entry.instr->mayContract;
       again->createdBy = entry.instr->createdBy;
-      again->lastChange = entry.instr->lastChange;
       if (entry.next)
         function_.insertBefore(now(entry.next), again);
       else
         function_.append(entry.block, again);
       function_.setGuard(again, entry.old);
+      again->lastChange = entry.lastChange;
       returned_[entry.instr] = again;
       tell(*again);
       break;

@@ -32,7 +32,8 @@ class UndoLog {
     enum class Kind : std::uint8_t { Inserted, Changed, Erased } kind;
     ori::Instr* instr = nullptr;
     int slot = 0;
-    isa::Operand old; ///< the old operand; for an erased instruction, its guard
+    ori::ChangeId lastChange = 0; ///< a phase whose changes are all reverted has not changed the instruction
+    isa::Operand old;             ///< the old operand; for an erased instruction, its guard
     std::vector<isa::Operand> operands;
     ori::Instr* next = nullptr; ///< the next instruction; null at the end of `block`
     ori::Block* block = nullptr;

@@ -15,6 +15,7 @@ TEST_CASE("undo: what was put in, changed and erased, in one another's way") {
   ori::Instr* guarded = sum->next;
   ori::Instr* store = guarded->next;
   const std::string before = ori::print(f);
+  f.setCurrentPhase(7); // the text names the phases that changed an instruction
   phases::UndoLog log(f);
   ori::Instr* added = f.create(ori::Op::MOV, std::vector{f.use(f.newVReg(ori::File::R)), isa::Operand::immediate(3)});
   f.insertBefore(guarded, added);
