@@ -61,43 +61,6 @@ isa::Operand FunctionLowering::sharedBase() {
   return sharedBase_;
 }
 
-std::optional<std::uint32_t> FunctionLowering::kernelParameter(const Operand& registerOperand) {
-  if (!registerOperand.is(OperandKind::Register) || registerOperand.component() != Component::None || isInlinedBody())
-    return std::nullopt;
-  if (kernelParameters_.empty()) {
-    constexpr std::int64_t kUnknown = -1, kOther = -2;
-    kernelParameters_.assign(body_.function->registers.size(), kUnknown);
-    for (const Instruction& i : body_.function->instructions) {
-      auto ops = body_.function->operandsOf(i);
-      if (ops.empty()) continue;
-      // The first operand may be a destination.
-      std::int64_t value = kOther;
-      if (ops.size() == 2 && i.guard == RegisterId::None && ops[0].is(OperandKind::Register) &&
-          ops[1].is(OperandKind::Address) && ops[1].addressBase() == OperandKind::Variable &&
-          module().variable(ops[1].variableId()).space == StateSpace::Param &&
-          !variables_.isCallParam(ops[1].variableId()) && layout_.forms->form(i).op == Op::Ld)
-        value = target().paramBase() + variables_.paramOffset(ops[1].variableId()) + ops[1].offset();
-      const auto write = [&](const Operand& o) {
-        for (const RegisterId reg :
-             {o.is(OperandKind::Register) || o.is(OperandKind::Pair) ? o.registerId() : RegisterId::None,
-              o.is(OperandKind::Pair) ? o.secondRegister() : RegisterId::None}) {
-          if (reg == RegisterId::None) continue;
-          std::int64_t& known = kernelParameters_[index(reg)];
-          known = known == kUnknown ? value : kOther;
-        }
-      };
-      if (ops[0].isGroup())
-        for (const Operand& part : body_.function->parts(ops[0]))
-          write(part);
-      else
-        write(ops[0]);
-    }
-  }
-  const std::int64_t at = kernelParameters_[index(registerOperand.registerId())];
-  if (at < 0) return std::nullopt;
-  return static_cast<std::uint32_t>(at);
-}
-
 isa::Operand symbolAddress(FunctionLowering& f, std::uint32_t symbol, std::int64_t offset, unsigned words) {
   IsaOperand where;
   where.kind = IsaOperand::Kind::Symbol;

@@ -14,16 +14,10 @@ class CallLowering {
 
   /// Lowers `call`: inlines the callee; for a pointer, all possible callees.
   void call(const Instruction& instruction);
-  /// Whether the code being lowered belongs to a recursive function.
-  bool isInRecursion() const { return recursive_.isInside(); }
 
-  /// Begins and ends the code of a function with an ABI of its own.
-  void beginFunction() { abi_.beginFunction(); }
-  void endFunction() { abi_.endFunction(); }
-  /// Completes the bodies that calls share, then the layout can be set.
-  void returnFromShared() { shared_.lowerReturns(); }
-  /// Inserts the saves of registers around recursive calls; the layout is set.
-  void saveAcrossRecursion() { recursive_.saveRegisters(); }
+  AbiCalls& abi() { return abi_; }
+  SharedCalls& shared() { return shared_; }
+  RecursiveCalls& recursive() { return recursive_; }
 
  private:
   void callOne(FunctionId callee, std::span<const Operand> args, std::span<const Operand> results);

@@ -75,7 +75,7 @@ void callExternal(FunctionLowering& f, FunctionId id, std::span<const Operand> a
     return;
   }
   // A function that a recursion calls has code and a frame of its own.
-  ORIAS_CHECK(!f.calls().isInRecursion() || name == "__assertfail", name);
+  ORIAS_CHECK(!f.calls().recursive().isInside() || name == "__assertfail", name);
   std::uint64_t resultWords = 0;
   for (const Parameter& p : callee.returns)
     resultWords += (f.module().variable(p.variable).byteSize() + 3) / 4;
@@ -114,7 +114,7 @@ void callExternal(FunctionLowering& f, FunctionId id, std::span<const Operand> a
 
 std::optional<IsaOperand> callDriver(FunctionLowering& f, const std::string& name, std::span<const Value> inRegisters,
                                      std::span<const Value> onStack, unsigned resultWords) {
-  if (f.calls().isInRecursion()) {
+  if (f.calls().recursive().isInside()) {
     f.unsupported(fmt::format("a call of '{}' in recursion", name));
     return std::nullopt;
   }

@@ -39,19 +39,19 @@ void FunctionLowering::run() {
   if (source_.isEntry) variables_.layOutParams(source_);
   variables_.layOutVariables(source_);
   body_.blockOf.assign(source_.labels.size(), nullptr);
-  if (!source_.isEntry) calls_.beginFunction();
+  if (!source_.isEntry) calls_.abi().beginFunction();
   lowerStatements();
   // A body may end without ret; the closing brace returns.
   if (!source_.isEntry) {
-    calls_.endFunction();
+    calls_.abi().endFunction();
   } else if (blockIsOpen()) {
     builder_.setSource({source_.endLoc.line, 0});
     builder_.setGuard(IsaOperand::pt());
     builder_.emit(IsaOp::EXIT, {});
   }
-  calls_.returnFromShared();
+  calls_.shared().lowerReturns();
   out_.setLayout(order_);
-  calls_.saveAcrossRecursion();
+  calls_.recursive().saveRegisters();
 }
 
 FunctionLowering::Activation FunctionLowering::enterBody(const Function& callee, ori::Block* returnTo,
@@ -147,33 +147,10 @@ void FunctionLowering::lowerInstruction(const Instruction& instruction) {
     entry.handler(*this, instruction, form);
     builder_.setGuard(IsaOperand::pt());
   } else {
-    ori::Instr* before = builder_.block()->last;
-    staging_ = true;
+    guardedResults_.begin();
     entry.handler(*this, instruction, form);
-    staging_ = false;
-    finishStaged(before);
+    guardedResults_.finish(guard());
   }
-}
-
-/// A guarded pure instruction was computed into temporaries without the guard. If it became a single instruction, that
-/// takes the guard. A sequence ends in guarded copies.
-void FunctionLowering::finishStaged(ori::Instr* lastBefore) {
-  ori::Instr* first = lastBefore ? lastBefore->next : builder_.block()->first;
-  if (first && first == builder_.block()->last) {
-    for (unsigned i = 0; i < first->operandCount; ++i)
-      for (const Staged& s : staged_)
-        if (first->op_(i).isDef && first->op_(i).isReg(s.result.file) && first->op_(i).reg == s.result.reg) {
-          IsaOperand target = ori::component(s.destination, first->op_(i).sub, first->op_(i).width);
-          out_.setOperand(first, i, target);
-        }
-    out_.setGuard(first, guard());
-  } else {
-    builder_.setGuard(guard());
-    for (const Staged& s : staged_)
-      builder_.emit(IsaOp::COPY, {s.destination, s.result});
-    builder_.setGuard(IsaOperand::pt());
-  }
-  staged_.clear();
 }
 
 isa::Operand FunctionLowering::guard() {
@@ -195,16 +172,7 @@ isa::Operand FunctionLowering::dest(const Operand& operand) {
     target = ori::component(
         target, words * (static_cast<unsigned>(operand.component()) - static_cast<unsigned>(Component::X)), words);
   }
-  return staged(target);
-}
-
-isa::Operand FunctionLowering::staged(IsaOperand target) {
-  if (!staging_) return target;
-  for (const Staged& s : staged_)
-    if (s.destination == target) return s.result;
-  IsaOperand result = out_.use(out_.newVReg(target.file, target.width));
-  staged_.push_back({result, target});
-  return result;
+  return guardedResults_.of(target);
 }
 
 isa::Operand FunctionLowering::destPredicate(const Operand& operand, unsigned which) {
@@ -371,6 +339,12 @@ const Elected* FunctionLowering::elected() {
   if (isInlinedBody() || !isOfBody) return nullptr;
   if (!elected_) elected_.emplace(module(), source_, *layout_.forms);
   return &*elected_;
+}
+
+const KernelParameters* FunctionLowering::kernelParameters() {
+  if (isInlinedBody()) return nullptr;
+  if (!kernelParameters_) kernelParameters_.emplace(*this);
+  return &*kernelParameters_;
 }
 
 isa::Operand FunctionLowering::carry() {

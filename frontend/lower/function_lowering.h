@@ -6,6 +6,8 @@
 #include "frontend/lower/call_lowering.h"
 #include "frontend/lower/call_params.h"
 #include "frontend/lower/elected.h"
+#include "frontend/lower/guarded_results.h"
+#include "frontend/lower/kernel_parameters.h"
 #include "frontend/lower/lower.h"
 #include "frontend/lower/module_layout.h"
 #include "frontend/lower/stack.h"
@@ -89,15 +91,14 @@ class FunctionLowering {
   isa::Operand globalDescriptor();
   /// The uniform register that holds the address of the CTA's shared memory; URZ if that address is 0.
   isa::Operand sharedBase();
-  /// The offset of the value of this register in constant bank 0, if it is an unmodified kernel parameter.
-  std::optional<std::uint32_t> kernelParameter(const Operand& registerOperand);
+  /// The registers of the kernel with parameters; null in an inlined body.
+  const KernelParameters* kernelParameters();
   /// The facts about single threads for the body being lowered; null in an inlined body.
   const Elected* elected();
 
   /// The predicate that holds the carry flag of the extended-precision instructions, for reading and writing. As in
   /// ptxas, it has the hardware's meaning: a subtraction sets it if there is no borrow.
   isa::Operand carry();
-  isa::Operand newCarry() { return staged(carry()); }
 
   /// Where variables are, the registers of .param variables, the stack and the calls.
   VariablePlaces& variables() { return variables_; }
@@ -170,8 +171,7 @@ class FunctionLowering {
   const Instruction& current() const { return *body_.current; }
   /// The guard of the current instruction (PT without one). Handlers of pure instructions can ignore it.
   isa::Operand guard();
-  /// The temporary result of a guarded instruction; otherwise the register itself.
-  isa::Operand staged(isa::Operand target);
+  GuardedResults& guardedResults() { return guardedResults_; }
   /// "not supported yet: what", at the current instruction.
   void unsupported(const std::string& what);
   /// The full opcode of the current instruction as written.
@@ -186,11 +186,6 @@ class FunctionLowering {
   void lowerStatement(const Statement& statement);
   void lowerPragma(const Pragma& pragma);
   void lowerInstruction(const Instruction& instruction);
-  void finishStaged(ori::Instr* lastBefore);
-
-  struct Staged {
-    isa::Operand result, destination;
-  };
 
   const ModuleLayout& layout_;
   const Function& source_;
@@ -203,16 +198,16 @@ class FunctionLowering {
   CallParams params_{*this};
   DynamicStack stack_{*this};
   CallLowering calls_{*this};
-  std::vector<Staged> staged_;
-  bool staging_ = false;
+  GuardedResults guardedResults_{builder_};
   ori::Block* entry_ = nullptr;
   std::vector<ori::Block*> order_; // in the order of the text
   isa::Operand carry_;
   isa::Operand descriptor_;
   isa::Operand sharedBase_;
   WholeWarp wholeWarp_;
-  std::vector<std::int64_t> kernelParameters_; // by RegisterId of the kernel: offset, < 0 if none; computed on demand
-  std::optional<Elected> elected_;             // of the kernel; computed on demand
+  // Of the kernel; computed on demand.
+  std::optional<KernelParameters> kernelParameters_;
+  std::optional<Elected> elected_;
 };
 
 } // namespace orias::ptx

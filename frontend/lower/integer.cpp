@@ -17,6 +17,11 @@ namespace {
 const IsaOperand kNoCarry = IsaOperand::pt();
 const IsaOperand kFalse = IsaOperand::pt().notted();
 
+/// Where an instruction writes its carry.
+IsaOperand carryOut(FunctionLowering& f, const Form& form) {
+  return form.has(Mod::Cc) ? f.guardedResults().of(f.carry()) : kNoCarry;
+}
+
 bool isFloat(Type type) {
   return typeClass(type) == TypeClass::Float;
 }
@@ -139,7 +144,7 @@ void lowerCarry(FunctionLowering& f, const Instruction& i, const Form& form) {
   IsaOperand d = f.dest(ops[0]);
   IsaOperand in = carryIn ? f.carry() : IsaOperand::pt();
   const unsigned words = FunctionLowering::wordsOf(type);
-  IsaOperand out = form.has(Mod::Cc) ? f.newCarry() : kNoCarry;
+  IsaOperand out = carryOut(f, form);
   bool chained = carryIn;
   for (unsigned w = 0; w < words; ++w) {
     const bool last = w + 1 == words;
@@ -241,7 +246,7 @@ void lowerMadCarry(FunctionLowering& f, const Instruction& i, const Form& form) 
            {{IsaMod::Type, isa::IntType::U32}});
   const bool carryIn = form.op == Op::Madc;
   IsaOperand in = carryIn ? f.carry() : IsaOperand();
-  const IsaOperand out = form.has(Mod::Cc) ? f.newCarry() : kNoCarry;
+  const IsaOperand out = carryOut(f, form);
   for (unsigned w = 0; w < words; ++w) {
     const IsaOperand link = w + 1 == words ? out : f.newP();
     const IsaOperand left = ori::component(product, w), right = f.inReg(c.word(w));

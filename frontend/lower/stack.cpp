@@ -34,7 +34,7 @@ bool isAlloca(const Instruction& i, const FormTable& forms) {
 } // namespace
 
 void lowerAlloca(FunctionLowering& f, const Instruction& i, const Form& form) {
-  ORIAS_CHECK(!f.calls().isInRecursion()); // such functions have code and frames of their own
+  ORIAS_CHECK(!f.calls().recursive().isInside()); // such functions have code and frames of their own
   auto ops = f.operands(i);
   const std::int64_t align = std::max(DynamicStack::kAlign, ops.size() > 2 ? ops[2].intValue() : 0);
   ori::Block* join = f.beginUnguarded();

@@ -85,7 +85,8 @@ std::optional<Handle> Handle::of(FunctionLowering& f, const Operand& operand) {
   const bool isAddress = operand.is(OperandKind::Address) && operand.addressBase() == OperandKind::Register;
   if (operand.is(OperandKind::Register) || (isAddress && operand.offset() == 0)) {
     const Operand name = Operand::reg(operand.registerId());
-    if (const auto at = f.kernelParameter(name)) {
+    const KernelParameters* parameters = f.kernelParameters();
+    if (const auto at = parameters ? parameters->offsetOf(name) : std::nullopt) {
       const auto word = [&](std::uint32_t offset) {
         return Value::of(IsaOperand::constant(0, static_cast<std::int32_t>(*at + offset)));
       };
