@@ -18,7 +18,7 @@ constexpr std::size_t kMaxSteps = 4'000'000;
 /// A region without a barrier.
 constexpr unsigned kNoBarrier = ~0u;
 /// A join gets a barrier only if the code that would execute once per arm has more instructions than this: for the
-/// barrier, and for the BREAK on each edge where lanes leave.
+/// barrier, and in all arms but one, for the BREAK on each edge where lanes leave.
 constexpr unsigned kMinJoinedCode = 12, kMinCodePerExit = 6;
 /// The maximum number of regions of which all pairs are compared.
 constexpr std::size_t kMaxRegionsAfterArms = 192;
@@ -44,9 +44,7 @@ class Planner {
     dropCircles();
     if (withJoins) {
       planned = plan_.regions.size();
-      const std::vector<unsigned> sizes = sizesOfDominated();
-      findRegionsOfJoins(isDivergent, sizes);
-      dropCirclesOfJoins(planned, sizes);
+      dropCirclesOfJoins(planned, findRegionsOfJoins(isDivergent));
       assignBarriers(barrierCount, planned, false);
     }
     return std::move(plan_);
@@ -160,9 +158,12 @@ class Planner {
   }
 
   /// Joins before the immediate post-dominator, as after `if (a || b)`: some lanes continue from the join while others
-  /// took another path. Without a barrier, the code from the join to the post-dominator would run once per arm.
-  void findRegionsOfJoins(const std::vector<bool>& isDivergent, const std::vector<unsigned>& sizes) {
-    if (!loops_.isReducible()) return;
+  /// took another path. Without a barrier, the code from the join to the post-dominator would run once per arm. Returns
+  /// the number of instructions that each region saves, by `meet`.
+  std::vector<unsigned> findRegionsOfJoins(const std::vector<bool>& isDivergent) {
+    std::vector<unsigned> saved(cfg_.idCount());
+    if (!loops_.isReducible()) return saved;
+    const std::vector<unsigned> sizes = sizesOfDominated();
     std::vector<bool> isPlanned(cfg_.idCount());
     std::vector<const ConvergenceRegion*> forAll(cfg_.idCount(), nullptr); // by meet
     for (const ConvergenceRegion& region : plan_.regions) {
@@ -172,21 +173,42 @@ class Planner {
     const std::size_t planned = plan_.regions.size();
     bodies_.assign(planned, {});
     std::vector<ConvergenceRegion> found;
-    for (BlockId meet : cfg_.reversePostOrder()) {
-      const BlockId from = dominators_.idom(meet);
-      if (from == kNoId || isPlanned[meet] || sizes[meet] < kMinJoinedCode) continue;
+    // The last joins come first: earlier ones save only the code before them.
+    const auto& order = cfg_.reversePostOrder();
+    for (auto at = order.rbegin(); at != order.rend(); ++at) {
+      const BlockId meet = *at, from = dominators_.idom(meet);
+      if (from == kNoId || isPlanned[meet] || cfg_.predecessors(meet).size() < 2) continue;
       if (loops_.innermost(from) != loopBefore(meet) || !entriesComeFrom(from, meet)) continue;
+      const unsigned code = codeFrom(meet, sizes, isPlanned);
+      if (code < kMinJoinedCode) continue;
       const auto gathersAll = [&](BlockId b) { return forAll[b] && dominators_.dominates(forAll[b]->from, from); };
       BlockId last = postDominators_.idom(from);
       while (last < cfg_.idCount() && !gathersAll(last))
         last = postDominators_.idom(last);
       ConvergenceRegion region{from, meet, 0, {}, last < cfg_.idCount() ? last : kNoId};
       if (!findLeaving(region, true) || region.leaving.empty()) continue;
-      if (sizes[meet] < kMinCodePerExit * region.leaving.size()) continue;
-      if (!partsAndMeets(region, isDivergent) || mayComeBack(region, planned)) continue;
+      saved[meet] = code * splitsThatMeet(region, isDivergent);
+      if (saved[meet] < std::max<std::size_t>(kMinCodePerExit * region.leaving.size(), 1)) continue;
+      if (mayComeBack(region, planned)) continue;
+      isPlanned[meet] = true;
       found.push_back(std::move(region));
     }
-    std::ranges::move(found, std::back_inserter(plan_.regions));
+    plan_.regions.insert(plan_.regions.end(), std::move_iterator(found.rbegin()), std::move_iterator(found.rend()));
+    return saved;
+  }
+
+  /// The number of instructions that lanes execute from a block to the next reconvergence point: those in blocks on all
+  /// paths, and in the blocks that these dominate.
+  unsigned codeFrom(BlockId meet, const std::vector<unsigned>& sizes, const std::vector<bool>& isPlanned) const {
+    unsigned code = sizes[meet];
+    BlockId counted = meet;
+    for (BlockId b = postDominators_.idom(meet); b < cfg_.idCount() && !isPlanned[b]; b = postDominators_.idom(b)) {
+      if (loops_.innermost(b) != loops_.innermost(meet)) break;
+      if (dominators_.dominates(counted, b)) continue;
+      code += sizes[b];
+      counted = b;
+    }
+    return code;
   }
 
   /// By block: the number of instructions in all blocks that it dominates.
@@ -201,22 +223,23 @@ class Planner {
     return sizes;
   }
 
-  /// Whether lanes diverge within the region of the last findLeaving() and reach its end on different paths, and no
-  /// instruction on these paths waits for other lanes, or may wait for what they do after the reconvergence point.
-  bool partsAndMeets(const ConvergenceRegion& region, const std::vector<bool>& isDivergent) const {
+  /// The number of branches within the region of the last findLeaving() where lanes diverge that reach its end on
+  /// different paths. None if an instruction on these paths waits for other lanes, or may wait for what they do after
+  /// the reconvergence point.
+  unsigned splitsThatMeet(const ConvergenceRegion& region, const std::vector<bool>& isDivergent) const {
     const auto isInside = [&](BlockId b) { return seen_[b] == stamp_; };
-    bool parts = false;
+    unsigned splits = 0;
     for (BlockId b : body_) {
-      if (loops_.innermost(b) != loops_.innermost(region.from)) return false;
+      if (loops_.innermost(b) != loops_.innermost(region.from)) return 0;
       for (const Instr& instr : *cfg_.function().block(b))
-        if (waitsForLanes(instr.op)) return false;
+        if (waitsForLanes(instr.op)) return 0;
       if (!isDivergent[b]) continue;
       const BlockId met = postDominators_.idom(b);
       const auto successors = cfg_.successors(b);
       const bool meetsBefore = met < cfg_.idCount() && met != region.meet && isInside(met);
-      parts = parts || (!meetsBefore && std::ranges::count_if(successors, isInside) > 1);
+      if (!meetsBefore && std::ranges::count_if(successors, isInside) > 1) ++splits;
     }
-    return parts;
+    return splits;
   }
 
   static bool waitsForLanes(Op op) {
@@ -608,23 +631,23 @@ class Planner {
 
   /// Removes as few as possible of the regions for joins (those from `first` on) until no waits form a cycle; first
   /// those that save the least code. The other regions are in no cycle.
-  void dropCirclesOfJoins(std::size_t first, const std::vector<unsigned>& sizes) {
+  void dropCirclesOfJoins(std::size_t first, const std::vector<unsigned>& saved) {
     std::vector<ConvergenceRegion>& regions = plan_.regions;
     if (first == regions.size()) return;
     const std::optional<std::vector<std::vector<std::uint32_t>>> waitsFor = waitsInside();
     if (!waitsFor) return regions.resize(first);
     std::vector<std::vector<std::uint32_t>> heldUpBy(regions.size());
     std::vector<std::size_t> waits(regions.size()), holdsUp(regions.size());
-    std::vector<std::uint32_t> free, bySize;
+    std::vector<std::uint32_t> free, bySaved;
     for (std::uint32_t i = 0; i < regions.size(); ++i) {
       waits[i] = (*waitsFor)[i].size();
       for (std::uint32_t other : (*waitsFor)[i]) {
         heldUpBy[other].push_back(i);
         ++holdsUp[other];
       }
-      if (i >= first) bySize.push_back(i);
+      if (i >= first) bySaved.push_back(i);
     }
-    std::ranges::stable_sort(bySize, {}, [&](std::uint32_t i) { return sizes[regions[i].meet]; });
+    std::ranges::stable_sort(bySaved, {}, [&](std::uint32_t i) { return saved[regions[i].meet]; });
     for (std::uint32_t i = 0; i < regions.size(); ++i)
       if (waits[i] == 0 || holdsUp[i] == 0) free.push_back(i);
     std::vector<bool> isOut(regions.size()), isDropped(regions.size());
@@ -641,7 +664,7 @@ class Planner {
       }
     };
     takeOut();
-    for (std::uint32_t i : bySize) {
+    for (std::uint32_t i : bySaved) {
       if (isOut[i]) continue;
       isDropped[i] = true;
       free.push_back(i);
