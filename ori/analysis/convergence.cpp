@@ -20,6 +20,8 @@ constexpr unsigned kNoBarrier = ~0u;
 /// A join gets a barrier only if the code that would execute once per arm has more instructions than this: for the
 /// barrier, and in all arms but one, for the BREAK on each edge where lanes leave.
 constexpr unsigned kMinJoinedCode = 12, kMinCodePerExit = 6;
+/// Longer code counts as this many instructions, so that planning takes linear time in long functions.
+constexpr unsigned kMaxJoinedCode = 1'000;
 /// The maximum number of regions of which all pairs are compared.
 constexpr std::size_t kMaxRegionsAfterArms = 192;
 
@@ -202,7 +204,8 @@ class Planner {
   unsigned codeFrom(BlockId meet, const std::vector<unsigned>& sizes, const std::vector<bool>& isPlanned) const {
     unsigned code = sizes[meet];
     BlockId counted = meet;
-    for (BlockId b = postDominators_.idom(meet); b < cfg_.idCount() && !isPlanned[b]; b = postDominators_.idom(b)) {
+    for (BlockId b = postDominators_.idom(meet); b < cfg_.idCount() && !isPlanned[b] && code < kMaxJoinedCode;
+         b = postDominators_.idom(b)) {
       if (loops_.innermost(b) != loops_.innermost(meet)) break;
       if (dominators_.dominates(counted, b)) continue;
       code += sizes[b];
