@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <iterator>
+#include <set>
 
 namespace orias::phases {
 
@@ -50,7 +52,8 @@ BlockEngine::BlockEngine(ori::Function& function, PhaseContext& context)
     : function_(function), context_(context), cfg_(function.analyses().cfg()),
       dominators_(function.analyses().dominators()), loops_(function.analyses().loops()),
       modes_(knobOf(context, Knob::NvRematBlock)), remat_(function, dominators_, costsOf(context.knobs)),
-      targets_(function, context), pressure_(cfg_, context.knobs.enabled(Knob::VerifyUpdateMrpa)), log_(function) {}
+      targets_(function, context), pressure_(cfg_, context.knobs.enabled(Knob::VerifyUpdateMrpa)),
+      planner_(function, cfg_, dominators_, loops_, pressure_.liveness(), remat_), log_(function) {}
 
 template <typename... Args> void BlockEngine::dump(fmt::format_string<Args...> line, Args&&... args) const {
   if (!context_.dump || !context_.knobs.enabled(Knob::NvDumpRematBlock)) return;
@@ -79,6 +82,7 @@ bool BlockEngine::run(const RematTarget& target) {
   dump("Max-Live-Function({}) = {}", cfg_.reversePostOrder().size(), liveAtFirst_);
   if (targets_.excess(pressure_.pressure(), cfg_, target_) == 0) return false;
   if (needsTarget() && isFull()) return false;
+  if (needsTarget() && isPeakOutOfReach()) return false;
   liveOutBlocks_.assign(function_.vregCount(), 0);
   for (const BlockId id : cfg_.reversePostOrder()) {
     VRegId last = ori::kNoId;
@@ -118,11 +122,11 @@ bool BlockEngine::needsTarget() const {
   return !followsDocument(context_) && target_.reason == RematTarget::Reason::Occupancy;
 }
 
-bool BlockEngine::isFull() const {
+bool BlockEngine::isFull() {
   const ori::Components& components = pressure_.liveness().components();
   PullInRules rules;
   rules.chainCost = knobOf(context_, Knob::NvRematBlockSingleCost);
-  const PullInPlanner planner(function_, cfg_, dominators_, loops_, pressure_.liveness(), remat_, rules);
+  planner_.setRules(rules);
   std::vector<std::optional<bool>> isFixed(function_.vregCount()); // computed on demand
   std::vector<BlockId> liveIn(components.count(),
                               ori::kNoId); // the block in which the component is live at the current position
@@ -135,7 +139,7 @@ bool BlockEngine::isFull() const {
       if (isLive(comp) || components.file(comp) != File::R) return;
       if (components.isVirtual(comp)) {
         std::optional<bool>& fixed = isFixed[components.vreg(comp)];
-        if (!fixed) fixed = planner.isFixed(components.vreg(comp));
+        if (!fixed) fixed = planner_.isFixed(components.vreg(comp));
         if (!*fixed) return;
       }
       liveIn[comp] = id;
@@ -153,6 +157,19 @@ bool BlockEngine::isFull() const {
     if (count > target_.registers) return true;
   }
   return false;
+}
+
+bool BlockEngine::isPeakOutOfReach() {
+  const auto isPeak = [&](BlockId id) {
+    return pressure_.pressure().inBlock(id)[static_cast<std::size_t>(File::R)] == maxLive();
+  };
+  const auto peak = std::ranges::find_if(cfg_.reversePostOrder(), isPeak);
+  if (peak == cfg_.reversePostOrder().end()) return false;
+  noteOverfull();
+  std::vector<VRegId> live;
+  const PressurePoint point = pointOf(*peak, live);
+  setRulesFor(*peak);
+  return isOutOfReach(classify(point, live), excessIn(*peak));
 }
 
 bool BlockEngine::isWorthIt() const {
@@ -209,18 +226,16 @@ PressurePoint BlockEngine::pointOf(BlockId id, std::vector<VRegId>& live) const 
   return point;
 }
 
-PullInRules BlockEngine::rulesFor(BlockId id) const {
+void BlockEngine::setRulesFor(BlockId id) {
   PullInRules rules;
   rules.allowsChains = hasMode(kChains);
   rules.allowsSpecialRegisters = excessIn(id) >= knobOf(context_, Knob::NvRematThresholdForSpecReg);
   rules.loopCostFactor = knobOf(context_, Knob::NvRematBlockLoopCostFactor);
   rules.chainCost = knobOf(context_, Knob::NvRematBlockSingleCost);
-  return rules;
+  planner_.setRules(rules);
 }
 
-BlockEngine::Candidates BlockEngine::classify(const PressurePoint& point, const std::vector<VRegId>& live,
-                                              const PullInRules& rules) {
-  PullInPlanner planner(function_, cfg_, dominators_, loops_, pressure_.liveness(), remat_, rules);
+BlockEngine::Candidates BlockEngine::classify(const PressurePoint& point, const std::vector<VRegId>& live) {
   const std::uint64_t mostWork = target_.reason == RematTarget::Reason::Occupancy ? kMaxWorkForWarps : kMaxWork;
   std::uint64_t workOfPlan = kWorkOfPlan;
   for (const Instr* at = function_.block(point.block)->first; at; at = at->next)
@@ -230,17 +245,14 @@ BlockEngine::Candidates BlockEngine::classify(const PressurePoint& point, const 
     while (end < live.size() && live[end] == live[i])
       ++end;
     const VRegId value = live[i];
-    const std::vector<Instr*> defs = remat_.definitions(value);
-    if (const char* why = remat_.whyNot(value, defs)) {
-      dump("%r{}: {}", value, why);
+    if (!planner_.isPossible(value)) {
+      if (context_.dump) dump("%r{}: {}", value, remat_.whyNot(value));
       continue;
     }
-    const bool isSpecial =
-        std::any_of(defs.begin(), defs.end(), [&](const Instr* def) { return remat_.readsSpecialRegister(*def); });
-    if ((isSpecial && !rules.allowsSpecialRegisters) || work_ >= mostWork) continue;
-    const std::uint64_t looks = planner.looks();
-    std::optional<PullIn> plan = planner.plan(value, point, isOver_);
-    work_ += workOfPlan + planner.looks() - looks;
+    if (!planner_.isAllowed(value) || work_ >= mostWork) continue;
+    const std::uint64_t looks = planner_.looks();
+    std::optional<PullIn> plan = planner_.plan(value, point, isOver_);
+    work_ += workOfPlan + planner_.looks() - looks;
     if (!plan) continue;
     plan->width = static_cast<unsigned>(end - i);
     (plan->missing.empty() ? out.good : out.waiting).push_back(std::move(*plan));
@@ -261,25 +273,25 @@ bool BlockEngine::isOutOfReach(const Candidates& candidates, unsigned excess) co
 /// Second chance for values that need operands kept live: one more live value for each operand, if that frees more
 /// registers. Moves those for which it does to the good candidates. Returns how many.
 unsigned BlockEngine::giveSecondChance(Candidates& candidates) const {
-  std::set<VRegId> kept;
+  std::vector<VRegId> kept; // sorted
   unsigned added = 0;
-  const auto priceOf = [&](const std::set<VRegId>& missing) {
+  const auto priceOf = [&](const std::vector<VRegId>& missing) {
     unsigned price = 0;
     for (const VRegId reg : missing)
-      if (!kept.count(reg)) price += function_.vreg(reg).width;
+      if (!std::ranges::binary_search(kept, reg)) price += function_.vreg(reg).width;
     return price;
   };
   for (bool again = true; again;) {
     again = false;
     for (std::size_t i = 0; i < candidates.waiting.size() && !again; ++i) {
-      const std::set<VRegId> missing = candidates.waiting[i].missing;
-      std::set<VRegId> with = kept;
-      with.insert(missing.begin(), missing.end());
+      const std::vector<VRegId>& missing = candidates.waiting[i].missing;
+      std::vector<VRegId> with;
+      std::ranges::set_union(kept, missing, std::back_inserter(with));
       unsigned gain = 0;
       for (const PullIn& other : candidates.waiting)
         if (std::includes(with.begin(), with.end(), other.missing.begin(), other.missing.end())) gain += other.width;
       if (gain <= priceOf(missing)) continue;
-      kept = with;
+      kept = std::move(with);
       again = true;
     }
     for (std::size_t i = 0; i < candidates.waiting.size();) {
@@ -349,7 +361,7 @@ std::vector<PullIn> BlockEngine::select(std::vector<PullIn> good, unsigned exces
   }
   // Operands that are kept live must free more registers than they take.
   for (const VRegId reg : kept) {
-    const auto wants = [&](const PullIn& p) { return p.missing.count(reg) != 0; };
+    const auto wants = [&](const PullIn& p) { return std::ranges::binary_search(p.missing, reg); };
     unsigned gain = 0;
     for (const PullIn& p : chosen)
       if (wants(p)) gain += p.width;
@@ -368,8 +380,8 @@ bool BlockEngine::pullInto(BlockId id) {
   std::vector<VRegId> live;
   const PressurePoint point = pointOf(id, live);
   dump("Block .L{}: live-out = {}", id, pressure_.pressure().liveOut(id)[static_cast<std::size_t>(File::R)]);
-  const PullInRules rules = rulesFor(id);
-  Candidates candidates = classify(point, live, rules);
+  setRulesFor(id);
+  Candidates candidates = classify(point, live);
   dump("Pullable: {}", candidates.good.size());
   dump("After pre-check, {} good candidates, {} given second-chance", candidates.good.size(),
        candidates.waiting.size());
@@ -385,25 +397,32 @@ bool BlockEngine::pullInto(BlockId id) {
   bool changed = false;
   for (const PullIn& chosen : select(std::move(candidates.good), excess)) {
     if (point.instr && !point.instr->block) break; // removed as dead code
-    changed |= execute(chosen, point, rules);
+    changed |= execute(chosen, point, !changed);
   }
   return changed;
 }
 
-/// Plans again, as earlier changes may have affected the readers.
-bool BlockEngine::execute(const PullIn& chosen, const PressurePoint& point, const PullInRules& rules) {
-  PullInPlanner planner(function_, cfg_, dominators_, loops_, pressure_.liveness(), remat_, rules);
-  const std::optional<PullIn> plan = planner.plan(chosen.value, point, isOver_);
+/// Applies a plan, or another one if earlier changes may have affected the readers.
+bool BlockEngine::execute(const PullIn& chosen, const PressurePoint& point, bool isCurrent) {
+  if (isCurrent) {
+    apply(chosen, chosen.width, point);
+    return true;
+  }
+  const std::optional<PullIn> plan = planner_.plan(chosen.value, point, isOver_);
   const bool isAsChosen =
       plan && plan->cost <= chosen.cost &&
       std::includes(chosen.missing.begin(), chosen.missing.end(), plan->missing.begin(), plan->missing.end());
-  if (!isAsChosen) return false;
-  const Instr* def = remat_.definitions(plan->value).front();
+  if (isAsChosen) apply(*plan, chosen.width, point);
+  return isAsChosen;
+}
+
+void BlockEngine::apply(const PullIn& plan, unsigned width, const PressurePoint& point) {
+  const Instr* def = remat_.definitions(plan.value).front();
   context_.remarks.applied(def,
                            fmt::format("{} rematerialized at {} uses: {} registers fewer live through .L{}",
-                                       isa::desc(def->op).mnemonic, plan->places.size(), chosen.width, point.block),
-                           plan->cost);
-  for (const PullInPlace& place : plan->places) {
+                                       isa::desc(def->op).mnemonic, plan.places.size(), width, point.block),
+                           plan.cost);
+  for (const PullInPlace& place : plan.places) {
     std::vector<std::pair<VRegId, VRegId>> renamed;
     for (const VRegId link : place.chain) {
       std::vector<Instr*> added;
@@ -421,15 +440,15 @@ bool BlockEngine::execute(const PullIn& chosen, const PressurePoint& point, cons
     for (const ori::Ref reader : place.readers)
       replaceReader(reader, renamed.back().second);
   }
-  removeDead(function_, {plan->value}, [&](Instr& instr) {
+  removeDead(function_, {plan.value}, [&](Instr& instr) {
     added_ -= weightOf(*instr.block);
     pressure_.note(instr);
     log_.erases(instr);
   });
   pressure_.update();
   noteOverfull();
+  planner_.codeChanged();
   ++values_;
-  return true;
 }
 
 void BlockEngine::replaceReader(ori::Ref reader, VRegId value) {

@@ -42,18 +42,22 @@ class BlockEngine {
   /// Whether all changes are reverted unless the target is reached.
   bool needsTarget() const;
   /// Whether values that are never rematerialized need more registers than the target at the point of highest pressure.
-  bool isFull() const;
+  bool isFull();
+  /// Whether the block of highest pressure cannot reach the target before anything has been rematerialized.
+  bool isPeakOutOfReach();
   bool iterate();
   bool pullInto(ori::BlockId block);
   PressurePoint pointOf(ori::BlockId block, std::vector<ori::VRegId>& live) const;
-  PullInRules rulesFor(ori::BlockId block) const;
-  Candidates classify(const PressurePoint& point, const std::vector<ori::VRegId>& live, const PullInRules& rules);
+  void setRulesFor(ori::BlockId block);
+  Candidates classify(const PressurePoint& point, const std::vector<ori::VRegId>& live);
   /// Whether the block cannot reach the target with any set of pulled-in values, if only the target counts.
   bool isOutOfReach(const Candidates& candidates, unsigned excess) const;
   unsigned giveSecondChance(Candidates& candidates) const;
   std::vector<PullIn> select(std::vector<PullIn> good, unsigned excess) const;
   bool isAffordable(const PullIn& pullIn) const;
-  bool execute(const PullIn& chosen, const PressurePoint& point, const PullInRules& rules);
+  /// `isCurrent`: the code has not changed since the plan was made.
+  bool execute(const PullIn& chosen, const PressurePoint& point, bool isCurrent);
+  void apply(const PullIn& plan, unsigned width, const PressurePoint& point);
   void replaceReader(ori::Ref reader, ori::VRegId value);
   void noteOverfull();
   bool isWorthIt() const;
@@ -73,6 +77,7 @@ class BlockEngine {
   Rematerializer remat_;
   RematTargets targets_;
   ori::IncrementalPressure pressure_;
+  PullInPlanner planner_;
   RematTarget target_;
   unsigned liveAtFirst_ = 0;
   std::vector<bool> isOver_;            ///< by block id

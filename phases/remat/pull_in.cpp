@@ -39,7 +39,8 @@ bool PullInPlanner::isLiveOutOf(BlockId block, VRegId reg) const {
 }
 
 std::uint32_t PullInPlanner::positionOf(const Instr& instr) const {
-  if (instr.id < positions_.size() && positions_[instr.id] != ori::kNoId) return positions_[instr.id];
+  if (numberedIn_[instr.block->id] == version_) return positions_[instr.id];
+  numberedIn_[instr.block->id] = version_;
   std::uint32_t position = 0;
   for (const Instr& other : *instr.block) {
     if (other.id >= positions_.size()) positions_.resize(other.id + 1, ori::kNoId);
@@ -48,7 +49,12 @@ std::uint32_t PullInPlanner::positionOf(const Instr& instr) const {
   return positions_[instr.id];
 }
 
-/// As Rematerializer::isDefinedAt, by positions: the code does not change during a planner's lifetime.
+void PullInPlanner::codeChanged() {
+  ++version_;
+  factCount_ = 0;
+}
+
+/// As Rematerializer::isDefinedAt, by positions.
 bool PullInPlanner::isDefinedAt(VRegId reg, const Instr& where) const {
   bool isDefined = true;
   function_.forEachDef(reg, [&](ori::Ref def) {
@@ -93,7 +99,9 @@ bool PullInPlanner::collect(VRegId value, const PressurePoint& point) {
   addSuccessors(point.block);
   for (std::size_t i = 0; i < region_.size(); ++i)
     addSuccessors(region_[i]);
-  inRegion_.assign(region_.size(), {});
+  if (inRegion_.size() < region_.size()) inRegion_.resize(region_.size());
+  for (std::size_t i = 0; i < region_.size(); ++i)
+    inRegion_[i].clear();
   below_.clear();
   const auto isBelow = [&](const Instr& reader) {
     return point.instr && reader.block->id == point.block && positionOf(reader) >= positionOf(*point.instr);
@@ -192,9 +200,15 @@ bool PullInPlanner::isAboveReaders(VRegId operand, const std::vector<Instr*>& de
 }
 
 const PullInPlanner::Facts& PullInPlanner::factsOf(VRegId value) const {
-  const auto [at, isNew] = facts_.try_emplace(value);
-  Facts& facts = at->second;
-  if (!isNew) return facts;
+  if (value >= factsAt_.size()) factsAt_.resize(function_.vregCount(), 0);
+  if (const std::uint32_t at = factsAt_[value]; at < factCount_ && facts_[at].value == value) return facts_[at];
+  factsAt_[value] = static_cast<std::uint32_t>(factCount_);
+  if (factCount_ == facts_.size()) facts_.emplace_back();
+  Facts& facts = facts_[factCount_++];
+  facts.value = value;
+  facts.operands.clear();
+  facts.cost = 0;
+  facts.isSpecial = false;
   facts.definitions = remat_.definitions(value);
   facts.isPossible = !remat_.whyNot(value, facts.definitions);
   if (!facts.isPossible) return facts;
@@ -213,16 +227,21 @@ bool PullInPlanner::isFixed(VRegId value) const {
          !std::ranges::all_of(facts.operands, &Facts::Operand::isKept);
 }
 
+PullInPlanner::InChain& PullInPlanner::inChain(VRegId reg) const {
+  if (reg >= inChain_.size()) inChain_.resize(function_.vregCount());
+  return inChain_[reg];
+}
+
 bool PullInPlanner::addChain(VRegId value, Chain& chain, unsigned depth) const {
   if (isIn(chain.values, value)) return true;
   // Many values may have the same operands: each operand is tried once.
-  if (chain.failed.count(value) != 0) return false;
+  if (inChain(value).failedIn == chain_) return false;
   if (addOperands(value, chain, depth)) {
     chain.values.push_back(value);
     chain.cost += factsOf(value).cost;
     return true;
   }
-  chain.failed.insert(value);
+  inChain(value).failedIn = chain_;
   return false;
 }
 
@@ -231,9 +250,12 @@ bool PullInPlanner::addOperands(VRegId value, Chain& chain, unsigned depth) cons
     ++looks_;
     if (!isKept) return false;
     if (isIn(chain.values, operand)) continue;
-    const auto [live, isNew] = chain.isLive.try_emplace(operand);
-    if (isNew) live->second = isLiveAt(operand, *chain.before, chain.isBelowPoint);
-    if (live->second) {
+    InChain& known = inChain(operand);
+    if (known.knownIn != chain_) {
+      known.isLive = isLiveAt(operand, *chain.before, chain.isBelowPoint);
+      known.knownIn = chain_;
+    }
+    if (known.isLive) {
       addOnce(chain.leaves, operand);
       continue;
     }
@@ -270,7 +292,8 @@ std::optional<PullIn> PullInPlanner::plan(VRegId value, const PressurePoint& poi
   for (std::size_t i = 0; i < out.places.size(); ++i) {
     if (!out.places[i].before || !isDefinedAt(value, *out.places[i].before)) return std::nullopt;
     PullInPlace& place = out.places[i];
-    Chain chain{place.before, i == 0 && !below_.empty(), {}, std::move(missing), std::move(leaves), {}, 0, {}};
+    Chain chain{place.before, i == 0 && !below_.empty(), {}, std::move(missing), std::move(leaves), 0};
+    ++chain_;
     if (!addChain(value, chain, 0)) return std::nullopt;
     missing = std::move(chain.missing);
     leaves = std::move(chain.leaves);
@@ -283,8 +306,10 @@ std::optional<PullIn> PullInPlanner::plan(VRegId value, const PressurePoint& poi
       cost = std::min(cost * rules_.loopCostFactor, 1'000'000U);
     out.cost += cost;
   }
-  out.missing.insert(missing.begin(), missing.end());
-  out.leaves.insert(leaves.begin(), leaves.end());
+  std::ranges::sort(missing);
+  std::ranges::sort(leaves);
+  out.missing = std::move(missing);
+  out.leaves = std::move(leaves);
   return out;
 }
 

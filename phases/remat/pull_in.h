@@ -4,9 +4,8 @@
 #include "ori/analysis/register_pressure.h"
 #include "phases/remat/rematerializable.h"
 
+#include <deque>
 #include <optional>
-#include <set>
-#include <unordered_map>
 #include <vector>
 
 namespace orias::phases {
@@ -26,8 +25,9 @@ struct PullIn {
   unsigned costWithoutLoops = 0;
   unsigned clones = 0; ///< instructions
   std::vector<PullInPlace> places;
-  std::set<ori::VRegId> missing; ///< operands that would have to stay live for it
-  std::set<ori::VRegId> leaves;  ///< operands that are used directly at these points
+  // Sorted, each once:
+  std::vector<ori::VRegId> missing; ///< operands that would have to stay live for it
+  std::vector<ori::VRegId> leaves;  ///< operands that are used directly at these points
 };
 
 /// The point at which a register is to be freed: the instruction of highest pressure in a block, or the end of the
@@ -49,14 +49,20 @@ struct PullInRules {
 /// register in a block with too many. Changes nothing; plans are valid until the code changes.
 class PullInPlanner {
  public:
-  /// `isOver` is true, by block ID, where too many registers are live.
   PullInPlanner(ori::Function& function, const ori::Cfg& cfg, const ori::DomTree& dominators, const ori::Loops& loops,
-                const ori::Liveness& liveness, const Rematerializer& remat, PullInRules rules)
+                const ori::Liveness& liveness, const Rematerializer& remat)
       : function_(function), cfg_(cfg), dominators_(dominators), loops_(loops), liveness_(liveness), remat_(remat),
-        rules_(rules), regionIndex_(cfg.idCount(), ori::kNoId) {}
+        regionIndex_(cfg.idCount(), ori::kNoId), numberedIn_(cfg.idCount(), 0) {}
 
+  void setRules(const PullInRules& rules) { rules_ = rules; }
+  /// To call after each change of the code: forgets what is known about values and positions.
+  void codeChanged();
+  /// Whether a value can be rematerialized at all, given its operands.
+  bool isPossible(ori::VRegId value) const { return factsOf(value).isPossible; }
+  /// Whether the rules allow to rematerialize it; for values for which this is possible.
+  bool isAllowed(ori::VRegId value) const { return !factsOf(value).isSpecial || rules_.allowsSpecialRegisters; }
   /// The plan for `value` at `point`; empty if some use cannot get a clone. The value is live at the point and can be
-  /// rematerialized.
+  /// rematerialized. `isOver` is true, by block ID, where too many registers are live.
   std::optional<PullIn> plan(ori::VRegId value, const PressurePoint& point, const std::vector<bool>& isOver);
   /// The operands that plans have examined so far: a measure of the time spent.
   std::uint64_t looks() const { return looks_; }
@@ -81,11 +87,15 @@ class PullInPlanner {
   struct Chain {
     const ori::Instr* before = nullptr;
     bool isBelowPoint = false;
-    std::vector<ori::VRegId> values;              ///< operands first
-    std::vector<ori::VRegId> missing, leaves;     ///< PullIn::missing and leaves, in the order in which they were added
-    std::set<ori::VRegId> failed;                 ///< cannot be computed here
-    unsigned cost = 0;                            ///< of the values
-    std::unordered_map<ori::VRegId, bool> isLive; ///< isLiveAt, computed on demand
+    std::vector<ori::VRegId> values;          ///< operands first
+    std::vector<ori::VRegId> missing, leaves; ///< PullIn::missing and leaves, in the order in which they were added
+    unsigned cost = 0;                        ///< of the values
+  };
+  /// Cached properties of a register for the current chain.
+  struct InChain {
+    std::uint32_t failedIn = 0; ///< the chain in which it cannot be computed
+    std::uint32_t knownIn = 0;  ///< the chain for which `isLive` is known
+    bool isLive = false;        ///< isLiveAt
   };
   /// Cached properties of a value from the rematerializer.
   struct Facts {
@@ -93,6 +103,7 @@ class PullInPlanner {
       ori::VRegId reg;
       bool isKept; ///< has a single value, defined before all its readers in this chain
     };
+    ori::VRegId value = 0;
     std::vector<ori::Instr*> definitions;
     std::vector<Operand> operands;
     unsigned cost = 0;
@@ -101,6 +112,7 @@ class PullInPlanner {
   };
   const Facts& factsOf(ori::VRegId value) const;
   /// Adds `value` and the operands it needs. On failure the chain is incomplete; the caller reverts it.
+  InChain& inChain(ori::VRegId reg) const;
   bool addChain(ori::VRegId value, Chain& chain, unsigned depth) const;
   bool addOperands(ori::VRegId value, Chain& chain, unsigned depth) const;
   bool isAboveReaders(ori::VRegId operand, const std::vector<ori::Instr*>& definitions) const;
@@ -119,15 +131,21 @@ class PullInPlanner {
   const ori::Loops& loops_;
   const ori::Liveness& liveness_;
   const Rematerializer& remat_;
-  const PullInRules rules_;
-  mutable std::vector<std::uint32_t> positions_; ///< by instruction, in the queried blocks
-  mutable std::unordered_map<ori::VRegId, Facts> facts_;
+  PullInRules rules_;
+  mutable std::vector<std::uint32_t> positions_; ///< by instruction, valid in the queried blocks
+  mutable std::deque<Facts> facts_;              ///< the first `factCount_` are valid
+  mutable std::size_t factCount_ = 0;
+  mutable std::vector<std::uint32_t> factsAt_; ///< by virtual register: where in facts_, if that names it
   mutable std::uint64_t looks_ = 0;
+  std::uint32_t chain_ = 0;              ///< the number of the current chain
+  mutable std::vector<InChain> inChain_; ///< by virtual register
   // Of the current value:
-  std::vector<ori::BlockId> region_;       ///< blocks after the point that it is live into
-  std::vector<std::uint32_t> regionIndex_; ///< by block id: in region_, or kNoId
-  std::vector<Readers> inRegion_;          ///< uses, by index in region_
-  Readers below_;                          ///< uses in the block of the point, after it
+  std::vector<ori::BlockId> region_;              ///< blocks after the point that it is live into
+  std::vector<std::uint32_t> regionIndex_;        ///< by block id: in region_, or kNoId
+  std::vector<Readers> inRegion_;                 ///< uses, by index in region_; may be longer
+  Readers below_;                                 ///< uses in the block of the point, after it
+  std::uint32_t version_ = 1;                     ///< of the code
+  mutable std::vector<std::uint32_t> numberedIn_; ///< by block id: the version for which its positions are known
 };
 
 } // namespace orias::phases

@@ -13,8 +13,8 @@ TEST_CASE("pull-in: each operand on each path counts as a look") {
   ori::Function& f = *module->functions[0];
   const ori::DomTree& dominators = f.analyses().dominators();
   const phases::Rematerializer remat(f, dominators, {});
-  phases::PullInPlanner planner(f, f.analyses().cfg(), dominators, f.analyses().loops(), f.analyses().liveness(), remat,
-                                {});
+  phases::PullInPlanner planner(f, f.analyses().cfg(), dominators, f.analyses().loops(), f.analyses().liveness(),
+                                remat);
   CHECK(planner.looks() == 0);
   const std::vector<bool> isOver(f.analyses().cfg().idCount(), false);
   const phases::PressurePoint end{f.block(0)->id, nullptr};
