@@ -329,7 +329,8 @@ class Allocator {
     if (!canSpill(file) || passes.excess == 0) {
       placement = mend(webs, budget, search.bestPlacement(budget));
       if (file == File::R && !placement.failed.empty() && !search.allowsMoves() && !options_.singlePass) {
-        Placement other = mend(webs, budget, search.bestPlacement(budget, Wanted::LeastLacking));
+        Placement other = search.bestPlacement(budget, Wanted::LeastLacking);
+        if (other != placement) other = mend(webs, budget, std::move(other)); // mend() could not complete this one
         if (lacksLess(other, placement, webs)) placement = std::move(other);
       }
       if (placement.failed.empty()) {
