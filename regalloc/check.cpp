@@ -94,6 +94,7 @@ class Checker {
       flow(true);
     }
     if (hasWarpValues && ori::mayYield(function_)) checkYields();
+    gatherFaults();
     return std::move(faults_);
   }
 
@@ -105,7 +106,16 @@ class Checker {
   }
 
   void fault(const Instr& instr, std::string text) {
-    if (faults_.size() < kMaxFaults) faults_.push_back(fmt::format("{}: {}", ori::print(function_, instr), text));
+    std::vector<std::string>& found = found_[instr.block->id];
+    if (found.size() < kMaxFaults) found.push_back(fmt::format("{}: {}", ori::print(function_, instr), text));
+  }
+  /// Moves the faults found in blocks to `faults_`, in the order of the blocks.
+  void gatherFaults() {
+    if (found_.empty()) return;
+    for (const BlockId b : cfg_.reversePostOrder())
+      for (std::string& text : found_[b])
+        if (faults_.size() < kMaxFaults) faults_.push_back(std::move(text));
+    found_.clear();
   }
 
   void checkShapes() {
@@ -270,9 +280,9 @@ class Checker {
 
   // --- data flow
 
-  /// Computes the state at the beginning of each block, and reports uses that find another value. `bySide`: the values
+  /// Computes the state at the beginning of each block, and finds uses that see another value. `bySide`: the values
   /// that a side of a branch leaves in the registers of the warp are found by a separate data flow, which begins at the
-  /// branch.
+  /// branch. A block is checked each time that its instructions are examined; the last time counts.
   void flow(bool bySide) {
     Holdings holdings(locationCount_, unitCount_, isPacked_);
     mayHaveValue_ = Bits(unitCount_);
@@ -289,24 +299,20 @@ class Checker {
     std::vector<bool> dirty(function_.blockIdCount(), false);
     dirty[function_.entry()->id] = true;
     if (!bySide) {
-      propagate(in_, dirty, cfg_.reversePostOrder(), warpEdges(all), holdings);
+      propagate(in_, dirty, cfg_.reversePostOrder(), warpEdges(all), holdings, true);
     } else {
       const std::vector<std::vector<BlockId>> none(function_.blockIdCount());
       do
-        propagate(in_, dirty, cfg_.reversePostOrder(), none, holdings);
+        propagate(in_, dirty, cfg_.reversePostOrder(), none, holdings, true);
       while (passSides(dirty, holdings));
     }
-    for (BlockId b : cfg_.reversePostOrder()) {
-      load(in_[b], holdings);
-      for (Instr& instr : *function_.block(b))
-        step(instr, holdings, true);
-    }
+    gatherFaults();
   }
 
   /// Propagates states along the edges between `blocks` (in reverse post-order) until nothing changes, beginning with
-  /// the dirty blocks.
+  /// the dirty blocks. `report`: also checks these.
   void propagate(std::vector<State>& in, std::vector<bool>& dirty, std::span<const BlockId> blocks,
-                 const std::vector<std::vector<BlockId>>& warpEdges, Holdings& holdings) {
+                 const std::vector<std::vector<BlockId>>& warpEdges, Holdings& holdings, bool report) {
     std::vector<bool> inside(function_.blockIdCount(), false);
     for (BlockId b : blocks)
       inside[b] = true;
@@ -315,7 +321,8 @@ class Checker {
       for (BlockId b : blocks) {
         if (!dirty[b] || !in[b].reached) continue;
         dirty[b] = false;
-        const State out = after(in[b], b, holdings);
+        if (report) found_.erase(b);
+        const State out = after(in[b], b, holdings, report);
         auto pass = [&](BlockId to, bool warpOnly) {
           if (!inside[to]) return;
           if (warpOnly && !in[to].reached) {
@@ -348,12 +355,12 @@ class Checker {
       std::vector<const Side*> inner;
       for (const Side& s : sides_)
         if (inside[s.branch]) inner.push_back(&s);
-      local[side.blocks.front()] = after(in_[side.branch], side.branch, holdings);
+      local[side.blocks.front()] = after(in_[side.branch], side.branch, holdings, false);
       todo[side.blocks.front()] = true;
-      propagate(local, todo, blocks, warpEdges(inner), holdings);
+      propagate(local, todo, blocks, warpEdges(inner), holdings, false);
       for (BlockId end : side.ends) {
         if (!local[end].reached) continue;
-        const State out = after(local[end], end, holdings);
+        const State out = after(local[end], end, holdings, false);
         for (BlockId other : side.others)
           if (in_[other].reached && meet(in_[other], out, true)) dirty[other] = changed = true;
       }
@@ -366,10 +373,10 @@ class Checker {
   }
 
   /// The state at the end of a block.
-  State after(const State& in, BlockId block, Holdings& holdings) {
+  State after(const State& in, BlockId block, Holdings& holdings, bool report) {
     load(in, holdings);
     for (Instr& instr : *function_.block(block))
-      step(instr, holdings, false);
+      step(instr, holdings, report);
     return store(holdings);
   }
 
@@ -786,6 +793,7 @@ class Checker {
   Location locationCount_ = 0;
   bool isPacked_ = false; ///< predicates share registers
   std::vector<std::string> faults_;
+  std::map<BlockId, std::vector<std::string>> found_; ///< faults that are not yet in faults_
 };
 
 } // namespace
