@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
 #include <iterator>
+#include <map>
 #include <set>
 
 namespace orias::phases {
@@ -273,38 +275,42 @@ bool BlockEngine::isOutOfReach(const Candidates& candidates, unsigned excess) co
 /// Second chance for values that need operands kept live: one more live value for each operand, if that frees more
 /// registers. Moves those for which it does to the good candidates. Returns how many.
 unsigned BlockEngine::giveSecondChance(Candidates& candidates) const {
-  std::vector<VRegId> kept; // sorted
-  unsigned added = 0;
-  const auto priceOf = [&](const std::vector<VRegId>& missing) {
-    unsigned price = 0;
-    for (const VRegId reg : missing)
-      if (!std::ranges::binary_search(kept, reg)) price += function_.vreg(reg).width;
-    return price;
+  // Many candidates need the same operands.
+  struct Need {
+    std::vector<VRegId> rest; // what is missing and not kept yet, sorted
+    unsigned width = 0;       // of all candidates that need these
   };
-  for (bool again = true; again;) {
-    again = false;
-    for (std::size_t i = 0; i < candidates.waiting.size() && !again; ++i) {
-      const std::vector<VRegId>& missing = candidates.waiting[i].missing;
-      std::vector<VRegId> with;
-      std::ranges::set_union(kept, missing, std::back_inserter(with));
-      unsigned gain = 0;
-      for (const PullIn& other : candidates.waiting)
-        if (std::includes(with.begin(), with.end(), other.missing.begin(), other.missing.end())) gain += other.width;
-      if (gain <= priceOf(missing)) continue;
-      kept = std::move(with);
-      again = true;
-    }
-    for (std::size_t i = 0; i < candidates.waiting.size();) {
-      PullIn& waiting = candidates.waiting[i];
-      if (!std::includes(kept.begin(), kept.end(), waiting.missing.begin(), waiting.missing.end())) {
-        ++i;
-        continue;
-      }
-      candidates.good.push_back(std::move(waiting));
-      candidates.waiting.erase(candidates.waiting.begin() + static_cast<std::ptrdiff_t>(i));
-      ++added;
-    }
+  std::vector<Need> needs;
+  std::map<std::vector<VRegId>, std::size_t> indexOf;
+  for (const PullIn& waiting : candidates.waiting) {
+    const auto [at, isNew] = indexOf.try_emplace(waiting.missing, needs.size());
+    if (isNew) needs.push_back({waiting.missing, 0});
+    needs[at->second].width += waiting.width;
   }
+  std::vector<VRegId> kept; // sorted
+  const auto isWorthIt = [&](const Need& need) {
+    unsigned gain = 0, price = 0;
+    for (const Need& other : needs)
+      if (other.rest.size() <= need.rest.size() && std::ranges::includes(need.rest, other.rest)) gain += other.width;
+    for (const VRegId reg : need.rest)
+      price += function_.vreg(reg).width;
+    return gain > price;
+  };
+  for (auto next = std::ranges::find_if(needs, isWorthIt); next != needs.end();
+       next = std::ranges::find_if(needs, isWorthIt)) {
+    const std::vector<VRegId> added = next->rest;
+    const auto middle = static_cast<std::ptrdiff_t>(kept.size());
+    kept.insert(kept.end(), added.begin(), added.end());
+    std::ranges::inplace_merge(kept, kept.begin() + middle);
+    for (Need& need : needs)
+      std::erase_if(need.rest, [&](VRegId reg) { return std::ranges::binary_search(added, reg); });
+    std::erase_if(needs, [](const Need& need) { return need.rest.empty(); });
+  }
+  const auto isServed = [&](const PullIn& waiting) { return std::ranges::includes(kept, waiting.missing); };
+  const auto served = std::ranges::stable_partition(candidates.waiting, std::not_fn(isServed));
+  const auto added = static_cast<unsigned>(served.size());
+  std::ranges::move(served, std::back_inserter(candidates.good));
+  candidates.waiting.erase(served.begin(), served.end());
   return added;
 }
 
