@@ -122,9 +122,15 @@ class PreScheduler {
     warpWorth_ = std::log1p(static_cast<double>(context.knobs.get(Knob::PreSchedWarpWorth)) / 100);
   }
 
+  /// Returns whether the code differs.
   bool run() {
     gather();
-    if (regions_.empty()) return false;
+    return !regions_.empty() && (rematerializes() || isReordered_);
+  }
+
+ private:
+  /// Chooses a class and its schedules. Returns whether values have been rematerialized.
+  bool rematerializes() {
     const unsigned limit = chooseLimit();
     const Choice choice = choiceOf(limit);
     if (!mayRecompute()) return apply(limit);
@@ -145,7 +151,6 @@ class PreScheduler {
     return apply(limit);
   }
 
- private:
   /// A limit, and the cost of the best schedules under it.
   struct Choice {
     unsigned limit;
@@ -402,16 +407,15 @@ class PreScheduler {
 
   // --- applying schedules, and rematerialization to reach a limit
 
-  /// Applies the best schedule under the limit to each region. Returns whether something moved. Where the allocator
-  /// could not allocate all values, chooses schedules with fewer registers or rematerializes values, or, where that
-  /// costs too much, uses the next class.
+  /// Applies the best schedule under the limit to each region. Where the allocator could not allocate all values,
+  /// chooses schedules with fewer registers or rematerializes values, or, where that costs too much, uses the next
+  /// class. Returns whether values have been rematerialized.
   bool apply(unsigned limit) {
-    bool changed = false;
     for (;; limit = nextLimit(limit)) {
       slack_ = 0;
       fits_ = true;
-      changed |= applyBest(limit);
-      if (!mayMiss(limit)) return changed;
+      applyBest(limit);
+      if (!mayMiss(limit)) return false;
       fits_ = regalloc::fitsRegisters(function_, limit, regalloc::Search::Thorough);
       // No schedule leaves more registers free where an instruction that is not moved needs all of them.
       while (!fits_ && slack_ < kMaxSlack && pinned_ < limit) {
@@ -423,11 +427,10 @@ class PreScheduler {
         const Choice next = choiceOf(classes_.end(limit + 1));
         if (fixed_ == 0 && priceAgainst(next, limit) > next.price) break;
         if (!applyBest(limit)) continue;
-        changed = true;
         fits_ = regalloc::fitsRegisters(function_, limit, regalloc::Search::Quick);
       }
       slack_ = 0;
-      if (fits_ || fixed_ != 0) return changed;
+      if (fits_ || fixed_ != 0) return false;
       if (mayRecompute() && makeRoom(limit)) return true;
     }
   }
@@ -442,14 +445,19 @@ class PreScheduler {
     return next;
   }
 
+  /// Returns whether something moved.
   bool applyBest(unsigned limit) {
     std::vector<ScheduleMarks> marks;
     marks.reserve(function_.layout().size());
     for (ori::Block* block : function_.layout())
       if (cfg_.isReachable(block->id)) marks.emplace_back(function_, *block);
     bool changed = false;
-    for (const Region& region : regions_)
-      changed |= reorder(function_, region.place, best(region, limit).order);
+    isReordered_ = false;
+    for (const Region& region : regions_) {
+      const Order& order = best(region, limit).order;
+      isReordered_ |= !std::ranges::is_sorted(order);
+      changed |= reorder(function_, region.place, order);
+    }
     return changed;
   }
 
@@ -698,6 +706,7 @@ class PreScheduler {
   const ori::BlockFrequencies frequencies_;
   std::optional<ori::WarpRegisterCounts> counts_; // set where warps release registers
   const unsigned fixed_;                          // the given limit; 0: none
+  bool isReordered_ = false;                      // the schedules that were applied last differ from the source order
   bool fits_ = true;                              // the allocator can allocate all values
   unsigned slack_ = 0;                            // registers of the class that schedules leave to the allocator
   double warpWorth_ = 0;                          // reduction of the price for twice the warps
