@@ -12,7 +12,7 @@ namespace orias::ori {
 namespace {
 
 /// The largest RefId.
-constexpr RefId kMaxRef = 0x7fffffff;
+constexpr RefId kMaxRef = ~RefId{0};
 
 /// Only operands that refer to a virtual register are in a list of uses and definitions: register operands, and
 /// bindless constant operands, which refer to a uniform register.
@@ -93,14 +93,13 @@ VRegId Function::newVReg(File file, unsigned width, std::string_view name) {
 void Function::link(Instr* instr, const Operand& operand) {
   if (!isLinked(operand)) return;
   ORIAS_CHECK(operand.reg < vregs_.size());
-  VReg& reg = vregs_[operand.reg];
+  RefId& first = firstOfList(operand);
   const RefId id = refId(*instr, operand);
   RefNode& node = refNodes_[id];
-  node.next = reg.refs;
+  node.next = first;
   node.prev = 0;
-  node.isDef = operand.isDef ? 1 : 0;
-  if (reg.refs != 0) refNodes_[reg.refs].prev = id & kMaxRef;
-  reg.refs = id;
+  if (first != 0) refNodes_[first].prev = id;
+  first = id;
 }
 
 void Function::unlinkRef(Instr* instr, const Operand& operand) {
@@ -109,7 +108,7 @@ void Function::unlinkRef(Instr* instr, const Operand& operand) {
   if (node.prev != 0)
     refNodes_[node.prev].next = node.next;
   else
-    vregs_[operand.reg].refs = node.next;
+    firstOfList(operand) = node.next;
   if (node.next != 0) refNodes_[node.next].prev = node.prev;
 }
 
@@ -132,37 +131,25 @@ void Function::assign(Instr* instr, Operand& slot, const isa::Operand& value, bo
   if (instr->block) analyses_->noteOperand(*instr, slot);
 }
 
-bool Function::hasUses(VRegId id) const {
-  for (RefId at = vregs_[id].refs; at != 0; at = refNodes_[at].next)
-    if (refNodes_[at].isDef == 0) return true;
-  return false;
-}
-
 bool Function::hasSoundLinks(VRegId id) const {
-  RefId prev = 0;
-  for (RefId at = vregs_[id].refs; at != 0; prev = at, at = refNodes_[at].next) {
-    const RefNode& node = refNodes_[at];
-    if (node.prev != prev || (node.isDef != 0) != refOf(at, node)->isDef) return false;
+  for (const bool isDef : {true, false}) {
+    RefId prev = 0;
+    for (RefId at = isDef ? vregs_[id].defs : vregs_[id].uses; at != 0; prev = at, at = refNodes_[at].next)
+      if (refNodes_[at].prev != prev || refOf(at, refNodes_[at])->isDef != isDef) return false;
   }
   return true;
 }
 
 Instr* Function::singleDef(VRegId id) const {
-  Instr* def = nullptr;
-  for (RefId at = vregs_[id].refs; at != 0; at = refNodes_[at].next) {
-    if (refNodes_[at].isDef == 0) continue;
-    if (def) return nullptr;
-    def = refNodes_[at].owner;
-  }
-  return def;
+  const RefId def = vregs_[id].defs;
+  return def != 0 && refNodes_[def].next == 0 ? refNodes_[def].owner : nullptr;
 }
 
 void Function::replaceAllRefs(VRegId from, VRegId to) {
   ORIAS_CHECK(vregs_[from].file == vregs_[to].file && vregs_[from].width == vregs_[to].width);
   if (from == to) return;
   while (vregs_[from].hasRefs()) {
-    const RefId id = vregs_[from].refs;
-    const Ref ref = refOf(id, refNodes_[id]);
+    const Ref ref = *refs(from).begin();
     isa::Operand value = ref->value();
     value.reg = to;
     assign(ref.owner, ref.owner->operands[ref.operand - ref.owner->operands], value, ref->isDef);

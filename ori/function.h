@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace orias::ori {
@@ -68,7 +69,7 @@ class Fallthrough {
 /// A virtual register: `width` consecutive 32-bit registers (1 predicate, 1 barrier) of one file. Definitions and uses
 /// may be of a component (Operand::sub, Operand::width). Between phases 23 and 73 every component has one definition.
 struct VReg {
-  RefId refs = 0; ///< the first operand that refers to it; see Function::refs
+  RefId defs = 0, uses = 0; ///< the newest operand that defines (reads) it; see Function::refs
   File file = File::R;
   std::uint8_t width = 1;
   std::uint8_t align = 1; ///< in registers, a power of two
@@ -78,7 +79,7 @@ struct VReg {
   bool multiDef = false;
   std::string_view name; ///< the PTX name, for dumps and messages; may be empty
 
-  bool hasRefs() const { return refs != 0; }
+  bool hasRefs() const { return (defs | uses) != 0; }
 };
 static_assert(sizeof(VReg) == 32);
 
@@ -288,18 +289,18 @@ class Function {
   /// Replaces the register `from` by `to` (same file and width) in all operands.
   void replaceAllRefs(VRegId from, VRegId to);
 
-  /// For the verifier: whether each link of the list of operands has one in the other direction, and whether it knows
-  /// definitions from uses. The list must end.
+  /// For the verifier: whether each link of the lists of operands has one in the other direction, and whether each list
+  /// has only definitions, or only uses. The lists must end.
   bool hasSoundLinks(VRegId id) const;
   class RefIterator;
   struct RefRange;
-  /// The operands that refer to the register, the newest first. While iterating, no operand of the register may change
-  /// (see forEachUse).
+  /// The operands that refer to the register: definitions, then uses, the newest of each first. While iterating, no
+  /// operand of the register may change (see forEachUse).
   RefRange refs(VRegId id) const;
   /// Calls f(Ref) for each use (definition) of the register; f may change or erase the operand.
-  template <typename F> void forEachUse(VRegId id, F&& f) const { forEachRef(id, false, f); }
-  template <typename F> void forEachDef(VRegId id, F&& f) const { forEachRef(id, true, f); }
-  bool hasUses(VRegId id) const;
+  template <typename F> void forEachUse(VRegId id, F&& f) const { forEachRef(vregs_[id].uses, f); }
+  template <typename F> void forEachDef(VRegId id, F&& f) const { forEachRef(vregs_[id].defs, f); }
+  bool hasUses(VRegId id) const { return vregs_[id].uses != 0; }
   /// Calls f(Instr&) for each instruction of the block; f may erase that instruction.
   template <typename F> void forEachSafe(const Block& block, F&& f) const {
     for (Instr *instr = block.first, *next; instr; instr = next) {
@@ -376,12 +377,10 @@ class Function {
   std::string_view intern(std::string_view text) { return arena_.copyString(text); }
 
  private:
-  /// The links of an operand in the list of its register.
+  /// The links of an operand in its list: the definitions or the uses of its register.
   struct RefNode {
     Instr* owner = nullptr;
-    RefId next = 0;
-    RefId prev : 31 = 0;
-    RefId isDef : 1 = 0;
+    RefId next = 0, prev = 0;
   };
   static_assert(sizeof(RefNode) == 16);
   /// A phase that changed an instruction.
@@ -390,10 +389,10 @@ class Function {
     std::uint16_t phase = 0;
   };
 
-  template <typename F> void forEachRef(VRegId id, bool defs, F&& f) const {
-    for (RefId at = vregs_[id].refs; at != 0;) {
+  template <typename F> void forEachRef(RefId at, F&& f) const {
+    while (at != 0) {
       const RefNode node = refNodes_[at];
-      if ((node.isDef != 0) == defs) f(refOf(at, node));
+      f(refOf(at, node));
       at = node.next;
     }
   }
@@ -409,6 +408,10 @@ class Function {
   }
   void makeOperands(Instr* instr, std::size_t count);
   void reserveOperands(Instr* instr, std::size_t count);
+  RefId& firstOfList(const Operand& operand) {
+    VReg& reg = vregs_[operand.reg];
+    return operand.isDef ? reg.defs : reg.uses;
+  }
   void link(Instr* instr, const Operand& operand);
   void unlinkRef(Instr* instr, const Operand& operand);
   void assign(Instr* instr, Operand& slot, const isa::Operand& value, bool isDef);
@@ -433,29 +436,32 @@ class Function {
 
 class Function::RefIterator {
  public:
-  RefIterator(const Function& function, RefId at) : function_(&function), at_(at) {}
+  /// From `at` on, then from `then` on.
+  RefIterator(const Function& function, RefId at, RefId then)
+      : function_(&function), at_(at != 0 ? at : then), then_(at != 0 ? then : 0) {}
   Ref operator*() const { return refOf(at_, function_->refNodes_[at_]); }
   RefIterator& operator++() {
     at_ = function_->refNodes_[at_].next;
+    if (at_ == 0) at_ = std::exchange(then_, 0);
     return *this;
   }
   bool operator!=(const RefIterator& other) const { return at_ != other.at_; }
 
  private:
   const Function* function_;
-  RefId at_;
+  RefId at_, then_;
 };
 
 struct Function::RefRange {
   const Function& function;
-  RefId first;
+  RefId defs, uses;
 
-  RefIterator begin() const { return {function, first}; }
-  RefIterator end() const { return {function, 0}; }
+  RefIterator begin() const { return {function, defs, uses}; }
+  RefIterator end() const { return {function, 0, 0}; }
 };
 
 inline Function::RefRange Function::refs(VRegId id) const {
-  return {*this, vregs_[id].refs};
+  return {*this, vregs_[id].defs, vregs_[id].uses};
 }
 
 } // namespace orias::ori

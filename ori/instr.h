@@ -56,13 +56,13 @@ struct Instr {
   /// ranges of the old values end here. Set when SSA form is left; cleared by a change of guard, result or opcode.
   bool hasUndefinedRest = false;
   std::uint16_t operandCount = 0;
+  RefId firstRef = 0;          ///< of the guard; those of the operands follow
+  ChangeId lastChange = 0;     ///< the last phase that changed it, and its link to those before
   Operand* operands = nullptr; ///< `operandCount` of them; operands[-1] is the guard
   Block* block = nullptr;
   Instr* prev = nullptr;
   Instr* next = nullptr;
   Source source;
-  RefId firstRef = 0;      ///< of the guard; those of the operands follow
-  ChangeId lastChange = 0; ///< the last phase that changed it, and its link to those before
 
   std::span<Operand> ops() { return {operands, operandCount}; }
   std::span<const Operand> ops() const { return {operands, operandCount}; }

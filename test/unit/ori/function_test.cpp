@@ -5,6 +5,9 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <vector>
+
 using namespace orias::ori;
 
 TEST_CASE("the threads of a CTA follow from the exact bounds, or else from the maximum") {
@@ -33,4 +36,29 @@ TEST_CASE("a function whose code was freed takes new code") {
   function.releaseCode();
   CHECK(function.layout().empty());
   CHECK(make());
+}
+
+TEST_CASE("a register lists its definitions and its uses separately, the newest first") {
+  Module module(*orias::isa::Target::find("sm_90"));
+  Function function(module, "f", true);
+  Block* block = function.newBlock();
+  const VRegId reg = function.newVReg(File::R), other = function.newVReg(File::R);
+  const auto copy = [&](VRegId to, VRegId from) {
+    return function.append(block, function.create(Op::COPY, std::array{function.use(to), function.use(from)}));
+  };
+  const Instr* first = copy(reg, other);
+  const Instr* use = copy(other, reg);
+  CHECK(function.singleDef(reg) == first);
+  Instr* second = copy(reg, other);
+  CHECK(function.singleDef(reg) == nullptr);
+  std::vector<const Instr*> owners;
+  for (const Ref ref : function.refs(reg))
+    owners.push_back(ref.owner);
+  CHECK(owners == std::vector<const Instr*>{second, first, use});
+  function.erase(second);
+  CHECK(function.singleDef(reg) == first);
+  function.forEachUse(reg, [&](Ref ref) { function.erase(ref.owner); });
+  CHECK(!function.hasUses(reg));
+  CHECK(function.vreg(reg).hasRefs());
+  CHECK(function.hasSoundLinks(reg));
 }

@@ -110,7 +110,7 @@ TEST_CASE("lists of uses that are not those of the code") {
     CHECK(contains(render(verify(f)), "an instruction outside all blocks"));
   }
   SUBCASE("head lost") {
-    f.vreg(0).refs = 0;
+    f.vreg(0).defs = 0;
     CHECK(contains(render(verify(f)), "use-def list of register 0"));
   }
   SUBCASE("place in the block") {
