@@ -8,6 +8,7 @@
 #include "ori/calls.h"
 #include "ori/module.h"
 #include "ori/print.h"
+#include "regalloc/branch_sides.h"
 #include "regalloc/calls.h"
 #include "regalloc/holdings.h"
 
@@ -30,8 +31,6 @@ namespace {
 constexpr std::size_t kMaxFaults = 20;
 /// The operand of the LOP3 that reloads a packed predicate.
 constexpr unsigned kBitMask = 3;
-/// Steps spent on finding divergent sides. The remaining branches are then not examined.
-constexpr std::size_t kMaxRegionSteps = 4'000'000;
 
 bool isWarpFile(File file) {
   return file == File::UR || file == File::UP || file == File::B;
@@ -84,7 +83,7 @@ class Checker {
     if (!faults_.empty()) return std::move(faults_);
     findGlobalUnits();
     const bool hasWarpValues = usesWarpValues();
-    if (hasWarpValues) findSides();
+    if (hasWarpValues) sides_ = branchSides(function_, cfg_);
     flow(false);
     if (!faults_.empty() && !sides_.empty()) {
       // These faults may be false: without a separate data flow, the end of a side also has what other paths bring
@@ -166,66 +165,6 @@ class Checker {
       if (global[u]) isGlobalOfWarp_.set(globalNumber_[u], isWarpUnit(u));
   }
 
-  // --- edges
-
-  /// The blocks from one successor of a branch up to the reconvergence point of the branch.
-  struct Side {
-    BlockId branch;
-    std::vector<BlockId> blocks; ///< the successor of the branch first
-    std::vector<BlockId> ends;   ///< blocks that leave the side
-    std::vector<BlockId> others; ///< the first blocks of the branch's other sides, which may run after this one
-  };
-
-  void findSides() {
-    const ori::DomTree postDominators = ori::DomTree::postDominators(cfg_);
-    std::vector<std::uint32_t> mark(function_.blockIdCount(), 0);
-    std::uint32_t stamp = 0;
-    std::size_t steps = 0;
-    for (BlockId branch : cfg_.reversePostOrder()) {
-      auto successors = cfg_.successors(branch);
-      if (successors.size() < 2 || steps > kMaxRegionSteps) continue;
-      const BlockId meet = postDominators.idom(branch);
-      if (std::count_if(successors.begin(), successors.end(), [&](BlockId s) { return s != meet; }) < 2) continue;
-      const std::size_t first = sides_.size();
-      for (BlockId successor : successors) {
-        if (successor == meet) continue;
-        Side side{branch, {successor}, {}, {}};
-        mark[successor] = ++stamp;
-        for (std::size_t i = 0; i < side.blocks.size(); ++i) {
-          auto next = cfg_.successors(side.blocks[i]);
-          bool leaves = next.empty();
-          for (BlockId s : next) {
-            leaves |= s == meet;
-            if (s == meet || mark[s] == stamp) continue;
-            mark[s] = stamp;
-            side.blocks.push_back(s);
-          }
-          if (leaves) side.ends.push_back(side.blocks[i]);
-        }
-        steps += side.blocks.size();
-        // A side without instructions does not change the registers, whenever it runs.
-        if (std::ranges::all_of(side.blocks, [&](BlockId s) { return function_.block(s)->empty(); })) continue;
-        sides_.push_back(std::move(side));
-      }
-      for (std::size_t i = first; i < sides_.size(); ++i)
-        for (std::size_t j = first; j < sides_.size(); ++j)
-          if (j != i) sides_[i].others.push_back(sides_[j].blocks.front());
-    }
-  }
-
-  /// Edges from the ends of sides to the beginnings of the others, by block.
-  std::vector<std::vector<BlockId>> warpEdges(const std::vector<const Side*>& sides) const {
-    std::vector<std::vector<BlockId>> edges(function_.blockIdCount());
-    for (const Side* side : sides)
-      for (BlockId end : side->ends)
-        edges[end].insert(edges[end].end(), side->others.begin(), side->others.end());
-    for (auto& targets : edges) {
-      std::sort(targets.begin(), targets.end());
-      targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
-    }
-    return edges;
-  }
-
   // --- lanes that have yielded
 
   /// After a YIELD lanes run in any order. If some of them read a uniform register there that was not written in the
@@ -293,13 +232,13 @@ class Checker {
       if (globalNumber_[u] != kNowhere) entry.mayHaveValue.set(globalNumber_[u], true);
     entry.mayHaveInWarp = entry.mayHaveValue;
 
-    std::vector<const Side*> all;
-    for (const Side& side : sides_)
+    std::vector<const BranchSide*> all;
+    for (const BranchSide& side : sides_)
       all.push_back(&side);
     std::vector<bool> dirty(function_.blockIdCount(), false);
     dirty[function_.entry()->id] = true;
     if (!bySide) {
-      propagate(in_, dirty, cfg_.reversePostOrder(), warpEdges(all), holdings, true);
+      propagate(in_, dirty, cfg_.reversePostOrder(), warpEdges(all, function_.blockIdCount()), holdings, true);
     } else {
       const std::vector<std::vector<BlockId>> none(function_.blockIdCount());
       do
@@ -346,18 +285,18 @@ class Checker {
     std::vector<State> local(function_.blockIdCount());
     std::vector<bool> inside(function_.blockIdCount(), false);
     std::vector<bool> todo(function_.blockIdCount(), false);
-    for (const Side& side : sides_) {
+    for (const BranchSide& side : sides_) {
       if (!in_[side.branch].reached) continue;
       for (BlockId b : side.blocks)
         inside[b] = true;
       std::vector<BlockId> blocks;
       std::ranges::copy_if(cfg_.reversePostOrder(), std::back_inserter(blocks), [&](BlockId b) { return inside[b]; });
-      std::vector<const Side*> inner;
-      for (const Side& s : sides_)
+      std::vector<const BranchSide*> inner;
+      for (const BranchSide& s : sides_)
         if (inside[s.branch]) inner.push_back(&s);
       local[side.blocks.front()] = after(in_[side.branch], side.branch, holdings, false);
       todo[side.blocks.front()] = true;
-      propagate(local, todo, blocks, warpEdges(inner), holdings, false);
+      propagate(local, todo, blocks, warpEdges(inner, function_.blockIdCount()), holdings, false);
       for (BlockId end : side.ends) {
         if (!local[end].reached) continue;
         const State out = after(local[end], end, holdings, false);
@@ -782,7 +721,7 @@ class Checker {
   Bits isGlobalOfWarp_;                     // by global number
   // State at the current instruction: by global number; for other units, by unit.
   Bits globalMayHaveValue_, globalMayHaveInWarp_, mayHaveValue_;
-  std::vector<Side> sides_;
+  std::vector<BranchSide> sides_;
   std::vector<std::vector<Unit>> copied_;        // scratch
   std::vector<bool> hasCopiedValue_;             // scratch
   std::vector<std::pair<Location, Unit>> words_; // scratch: of spill slots, with the values that a copy adds to them

@@ -288,7 +288,7 @@ unsigned BlockEngine::giveSecondChance(Candidates& candidates) const {
     needs[at->second].width += waiting.width;
   }
   std::vector<VRegId> kept; // sorted
-  const auto isWorthIt = [&](const Need& need) {
+  const auto paysOff = [&](const Need& need) {
     unsigned gain = 0, price = 0;
     for (const Need& other : needs)
       if (other.rest.size() <= need.rest.size() && std::ranges::includes(need.rest, other.rest)) gain += other.width;
@@ -296,8 +296,8 @@ unsigned BlockEngine::giveSecondChance(Candidates& candidates) const {
       price += function_.vreg(reg).width;
     return gain > price;
   };
-  for (auto next = std::ranges::find_if(needs, isWorthIt); next != needs.end();
-       next = std::ranges::find_if(needs, isWorthIt)) {
+  for (auto next = std::ranges::find_if(needs, paysOff); next != needs.end();
+       next = std::ranges::find_if(needs, paysOff)) {
     const std::vector<VRegId> added = next->rest;
     const auto middle = static_cast<std::ptrdiff_t>(kept.size());
     kept.insert(kept.end(), added.begin(), added.end());

@@ -52,7 +52,7 @@ class PullInPlanner {
   PullInPlanner(ori::Function& function, const ori::Cfg& cfg, const ori::DomTree& dominators, const ori::Loops& loops,
                 const ori::Liveness& liveness, const Rematerializer& remat)
       : function_(function), cfg_(cfg), dominators_(dominators), loops_(loops), liveness_(liveness), remat_(remat),
-        regionIndex_(cfg.idCount(), ori::kNoId), numberedIn_(cfg.idCount(), 0) {}
+        numberedIn_(cfg.idCount(), 0), regionIndex_(cfg.idCount(), ori::kNoId) {}
 
   void setRules(const PullInRules& rules) { rules_ = rules; }
   /// To call after each change of the code: forgets what is known about values and positions.
@@ -111,8 +111,8 @@ class PullInPlanner {
     bool isSpecial = false;  ///< reads a special register
   };
   const Facts& factsOf(ori::VRegId value) const;
-  /// Adds `value` and the operands it needs. On failure the chain is incomplete; the caller reverts it.
   InChain& inChain(ori::VRegId reg) const;
+  /// Adds `value` and the operands it needs. On failure the chain is incomplete; the caller reverts it.
   bool addChain(ori::VRegId value, Chain& chain, unsigned depth) const;
   bool addOperands(ori::VRegId value, Chain& chain, unsigned depth) const;
   bool isAboveReaders(ori::VRegId operand, const std::vector<ori::Instr*>& definitions) const;
@@ -132,20 +132,20 @@ class PullInPlanner {
   const ori::Liveness& liveness_;
   const Rematerializer& remat_;
   PullInRules rules_;
-  mutable std::vector<std::uint32_t> positions_; ///< by instruction, valid in the queried blocks
-  mutable std::deque<Facts> facts_;              ///< the first `factCount_` are valid
+  std::uint32_t version_ = 1;                     ///< of the code
+  mutable std::vector<std::uint32_t> numberedIn_; ///< by block id: the version for which its positions are known
+  mutable std::vector<std::uint32_t> positions_;  ///< by instruction, valid in the queried blocks
+  mutable std::deque<Facts> facts_;               ///< the first `factCount_` are valid
   mutable std::size_t factCount_ = 0;
   mutable std::vector<std::uint32_t> factsAt_; ///< by virtual register: where in facts_, if that names it
   mutable std::uint64_t looks_ = 0;
   std::uint32_t chain_ = 0;              ///< the number of the current chain
   mutable std::vector<InChain> inChain_; ///< by virtual register
   // Of the current value:
-  std::vector<ori::BlockId> region_;              ///< blocks after the point that it is live into
-  std::vector<std::uint32_t> regionIndex_;        ///< by block id: in region_, or kNoId
-  std::vector<Readers> inRegion_;                 ///< uses, by index in region_; may be longer
-  Readers below_;                                 ///< uses in the block of the point, after it
-  std::uint32_t version_ = 1;                     ///< of the code
-  mutable std::vector<std::uint32_t> numberedIn_; ///< by block id: the version for which its positions are known
+  std::vector<ori::BlockId> region_;       ///< blocks after the point that it is live into
+  std::vector<std::uint32_t> regionIndex_; ///< by block id: in region_, or kNoId
+  std::vector<Readers> inRegion_;          ///< uses, by index in region_; may be longer
+  Readers below_;                          ///< uses in the block of the point, after it
 };
 
 } // namespace orias::phases
