@@ -2,6 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
+#include "ori/analysis/convergence_cycles.h"
 #include "ori/analysis/loop_reconvergence.h"
 #include "ori/module.h"
 
@@ -13,8 +14,6 @@ namespace orias::ori {
 
 namespace {
 
-/// The maximum number of steps on paths through regions in the search for cycles of waits.
-constexpr std::size_t kMaxSteps = 4'000'000;
 /// A region without a barrier.
 constexpr unsigned kNoBarrier = ~0u;
 /// A join gets a barrier only if the code that would execute once per arm has more instructions than this: for the
@@ -43,10 +42,12 @@ class Planner {
     planned = plan_.regions.size();
     findRegionsInLoops(isDivergent);
     assignBarriers(barrierCount, planned, false);
-    dropCircles();
+    for (BlockId meet : dropCyclesOfWaits(cfg_, plan_.regions))
+      if (isNeeded_[meet]) plan_.missed.push_back({meet, false});
     if (withJoins) {
       planned = plan_.regions.size();
-      dropCirclesOfJoins(planned, findRegionsOfJoins(isDivergent));
+      const std::vector<unsigned> saved = findRegionsOfJoins(isDivergent);
+      dropCyclesOfWaits(cfg_, plan_.regions, planned, saved);
       assignBarriers(barrierCount, planned, false);
     }
     return std::move(plan_);
@@ -563,123 +564,6 @@ class Planner {
     const auto next = users.lower_bound(at);
     if (next != users.end() && (next->first == at || !isOver(use, next->second))) return false;
     return next == users.begin() || isOver(std::prev(next)->second, use);
-  }
-
-  /// By region: the regions at whose reconvergence points lanes wait inside of it. No value if there are too many
-  /// paths.
-  std::optional<std::vector<std::vector<std::uint32_t>>> waitsInside() const {
-    const std::vector<ConvergenceRegion>& regions = plan_.regions;
-    std::vector<std::uint32_t> regionOf(cfg_.idCount(), kNoId); // by meet
-    for (std::uint32_t i = 0; i < regions.size(); ++i)
-      regionOf[regions[i].meet] = i;
-
-    std::vector<std::vector<std::uint32_t>> waitsFor(regions.size());
-    std::vector<std::uint32_t> seen(cfg_.idCount(), kNoId);
-    std::vector<BlockId> work;
-    std::size_t steps = 0;
-    for (std::uint32_t i = 0; i < regions.size(); ++i) {
-      const ConvergenceRegion& r = regions[i];
-      work.assign(1, r.from);
-      while (!work.empty()) {
-        const BlockId at = work.back();
-        work.pop_back();
-        for (BlockId next : cfg_.successors(at)) {
-          if (++steps > kMaxSteps) return std::nullopt;
-          const bool isReconvergence = regionOf[next] != kNoId && isWait(at, next, next);
-          if (isReconvergence && regionOf[next] == i) continue;
-          if (std::find(r.leaving.begin(), r.leaving.end(), std::pair(at, next)) != r.leaving.end()) continue;
-          if (isReconvergence) waitsFor[i].push_back(regionOf[next]);
-          if (seen[next] == i) continue;
-          seen[next] = i;
-          work.push_back(next);
-        }
-      }
-    }
-    return waitsFor;
-  }
-
-  /// Removes regions whose waits form a cycle: lanes wait at one reconvergence point for a lane that waits at another
-  /// one, and vice versa. Regions without leaving edges are nested and cannot be in a cycle.
-  void dropCircles() {
-    std::vector<ConvergenceRegion>& regions = plan_.regions;
-    const auto isLeft = [](const ConvergenceRegion& r) { return !r.leaving.empty(); };
-    if (std::none_of(regions.begin(), regions.end(), isLeft)) return;
-    std::vector<bool> isFree(regions.size());
-    if (const std::optional<std::vector<std::vector<std::uint32_t>>> waitsFor = waitsInside()) {
-      std::vector<std::uint32_t> holdsUp(regions.size(), 0);
-      for (const std::vector<std::uint32_t>& waits : *waitsFor)
-        for (std::uint32_t other : waits)
-          ++holdsUp[other];
-
-      // Regions that no cycle leads to are removed until nothing changes.
-      std::vector<std::uint32_t> free;
-      for (std::uint32_t i = 0; i < regions.size(); ++i)
-        if (holdsUp[i] == 0) free.push_back(i);
-      while (!free.empty()) {
-        const std::uint32_t i = free.back();
-        free.pop_back();
-        isFree[i] = true;
-        for (std::uint32_t other : (*waitsFor)[i])
-          if (--holdsUp[other] == 0) free.push_back(other);
-      }
-    }
-    std::vector<ConvergenceRegion> kept;
-    for (std::uint32_t i = 0; i < regions.size(); ++i)
-      if (isFree[i] || !isLeft(regions[i]))
-        kept.push_back(std::move(regions[i]));
-      else if (isNeeded_[regions[i].meet])
-        plan_.missed.push_back({regions[i].meet, false});
-    regions = std::move(kept);
-  }
-
-  /// Removes as few as possible of the regions for joins (those from `first` on) until no waits form a cycle; first
-  /// those that save the least code. The other regions are in no cycle.
-  void dropCirclesOfJoins(std::size_t first, const std::vector<unsigned>& saved) {
-    std::vector<ConvergenceRegion>& regions = plan_.regions;
-    if (first == regions.size()) return;
-    const std::optional<std::vector<std::vector<std::uint32_t>>> waitsFor = waitsInside();
-    if (!waitsFor) return regions.resize(first);
-    std::vector<std::vector<std::uint32_t>> heldUpBy(regions.size());
-    std::vector<std::size_t> waits(regions.size()), holdsUp(regions.size());
-    std::vector<std::uint32_t> free, bySaved;
-    for (std::uint32_t i = 0; i < regions.size(); ++i) {
-      waits[i] = (*waitsFor)[i].size();
-      for (std::uint32_t other : (*waitsFor)[i]) {
-        heldUpBy[other].push_back(i);
-        ++holdsUp[other];
-      }
-      if (i >= first) bySaved.push_back(i);
-    }
-    std::ranges::stable_sort(bySaved, {}, [&](std::uint32_t i) { return saved[regions[i].meet]; });
-    for (std::uint32_t i = 0; i < regions.size(); ++i)
-      if (waits[i] == 0 || holdsUp[i] == 0) free.push_back(i);
-    std::vector<bool> isOut(regions.size()), isDropped(regions.size());
-    const auto takeOut = [&] { // regions in no cycle
-      while (!free.empty()) {
-        const std::uint32_t i = free.back();
-        free.pop_back();
-        if (isOut[i]) continue;
-        isOut[i] = true;
-        for (std::uint32_t other : (*waitsFor)[i])
-          if (--holdsUp[other] == 0) free.push_back(other);
-        for (std::uint32_t other : heldUpBy[i])
-          if (--waits[other] == 0) free.push_back(other);
-      }
-    };
-    takeOut();
-    for (std::uint32_t i : bySaved) {
-      if (isOut[i]) continue;
-      isDropped[i] = true;
-      free.push_back(i);
-      takeOut();
-    }
-    std::size_t at = first;
-    for (std::size_t i = first; i < regions.size(); ++i)
-      if (!isDropped[i]) {
-        if (at != i) regions[at] = std::move(regions[i]);
-        ++at;
-      }
-    regions.resize(at);
   }
 
   /// Whether all lanes have reconverged after one region before any reaches the other.
