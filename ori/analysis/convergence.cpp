@@ -21,6 +21,9 @@ constexpr unsigned kNoBarrier = ~0u;
 constexpr unsigned kMinJoinedCode = 12, kMinCodePerExit = 6;
 /// Longer code counts as this many instructions, so that planning takes linear time in long functions.
 constexpr unsigned kMaxJoinedCode = 1'000;
+/// The maximum number of joins with one immediate dominator that may get barriers, the first ones. Their regions
+/// overlap, so each needs a barrier of its own, and there are 16.
+constexpr unsigned kMaxJoinsOfBlock = 64;
 /// The maximum number of regions of which all pairs are compared.
 constexpr std::size_t kMaxRegionsAfterArms = 192;
 
@@ -177,10 +180,10 @@ class Planner {
     bodies_.assign(planned, {});
     std::vector<ConvergenceRegion> found;
     // The last joins come first: earlier ones save only the code before them.
-    const auto& order = cfg_.reversePostOrder();
-    for (auto at = order.rbegin(); at != order.rend(); ++at) {
+    const std::vector<BlockId> joins = firstJoins();
+    for (auto at = joins.rbegin(); at != joins.rend(); ++at) {
       const BlockId meet = *at, from = dominators_.idom(meet);
-      if (from == kNoId || isPlanned[meet] || cfg_.predecessors(meet).size() < 2) continue;
+      if (isPlanned[meet]) continue;
       if (loops_.innermost(from) != loopBefore(meet) || !entriesComeFrom(from, meet)) continue;
       const unsigned code = codeFrom(meet, sizes, isPlanned);
       if (code < kMinJoinedCode) continue;
@@ -198,6 +201,18 @@ class Planner {
     }
     plan_.regions.insert(plan_.regions.end(), std::move_iterator(found.rbegin()), std::move_iterator(found.rend()));
     return saved;
+  }
+
+  /// The blocks with several predecessors, in reverse postorder; of each immediate dominator, the first ones.
+  std::vector<BlockId> firstJoins() const {
+    std::vector<BlockId> joins;
+    std::vector<unsigned> counts(cfg_.idCount()); // by immediate dominator
+    for (BlockId b : cfg_.reversePostOrder()) {
+      const BlockId from = dominators_.idom(b);
+      if (from == kNoId || cfg_.predecessors(b).size() < 2) continue;
+      if (counts[from]++ < kMaxJoinsOfBlock) joins.push_back(b);
+    }
+    return joins;
   }
 
   /// The number of instructions that lanes execute from a block to the next reconvergence point: those in blocks on all
