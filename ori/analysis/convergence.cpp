@@ -187,15 +187,16 @@ class Planner {
       if (loops_.innermost(from) != loopBefore(meet) || !entriesComeFrom(from, meet)) continue;
       const unsigned code = codeFrom(meet, sizes, isPlanned);
       if (code < kMinJoinedCode) continue;
-      const auto gathersAll = [&](BlockId b) { return forAll[b] && dominators_.dominates(forAll[b]->from, from); };
-      BlockId last = postDominators_.idom(from);
-      while (last < cfg_.idCount() && !gathersAll(last))
-        last = postDominators_.idom(last);
-      ConvergenceRegion region{from, meet, 0, {}, last < cfg_.idCount() ? last : kNoId};
+      ConvergenceRegion region{from, meet, 0, {}, kNoId};
       if (!findLeaving(region, true) || region.leaving.empty()) continue;
       saved[meet] = code * splitsThatMeet(region, isDivergent);
       if (saved[meet] < std::max<std::size_t>(kMinCodePerExit * region.leaving.size(), 1)) continue;
       if (mayComeBack(region, planned)) continue;
+      const auto gathersAll = [&](BlockId b) { return forAll[b] && dominators_.dominates(forAll[b]->from, from); };
+      BlockId last = postDominators_.idom(from);
+      while (last < cfg_.idCount() && !gathersAll(last))
+        last = postDominators_.idom(last);
+      if (last < cfg_.idCount()) region.gathered = last;
       isPlanned[meet] = true;
       found.push_back(std::move(region));
     }
