@@ -168,17 +168,52 @@ class PreScheduler {
   bool gather(unsigned most = ~0u) {
     std::vector<ScheduleMarks> marks;
     marks.reserve(function_.layout().size());
+    std::vector<ori::Block*> cold;
     for (ori::Block* block : function_.layout()) {
       if (!cfg_.isReachable(block->id)) continue;
-      marks.emplace_back(function_, *block);
-      std::vector<BlockRegion> regions = regionsOf(*block);
-      std::vector<RegionValues> values = valuesOf(*block, regions);
-      for (std::size_t i = 0; i < regions.size(); ++i) {
-        add(std::move(regions[i]), std::move(values[i]));
-        if (!regions_.empty() && regions_.back().leastRegisters() > most) return false;
-      }
+      if (block->isCold)
+        cold.push_back(block);
+      else if (!gather(*block, marks, most))
+        return false;
+    }
+    // The source order of a cold block stays if other blocks need as many registers in any order.
+    const unsigned least = leastRegisters();
+    for (ori::Block* block : cold) {
+      const unsigned peak = peakWithinLimits(*block);
+      if (peak > least && !gather(*block, marks, most)) return false;
     }
     return true;
+  }
+
+  bool gather(ori::Block& block, std::vector<ScheduleMarks>& marks, unsigned most) {
+    marks.emplace_back(function_, block);
+    std::vector<BlockRegion> regions = regionsOf(block);
+    std::vector<RegionValues> values = valuesOf(block, regions);
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+      add(std::move(regions[i]), std::move(values[i]));
+      if (!regions_.empty() && regions_.back().leastRegisters() > most) return false;
+    }
+    return true;
+  }
+
+  /// The highest number of registers of file R that are live in a block in its current order. The maximum number where
+  /// another file exceeds its limit.
+  unsigned peakWithinLimits(const ori::Block& block) {
+    const RegionCounts limits = limitsOf(block);
+    unsigned peak = 0;
+    bool isWithin = true;
+    const auto note = [&] {
+      for (std::size_t f = 0; f < limits.size(); ++f)
+        isWithin &= live_.counts()[static_cast<std::size_t>(kScheduledFiles[f])] <= limits[f];
+      peak = std::max(peak, live_.counts()[static_cast<std::size_t>(isa::File::R)]);
+    };
+    live_.enter(block);
+    note();
+    for (const ori::Instr* instr = block.last; instr; instr = instr->prev) {
+      live_.step(*instr);
+      note();
+    }
+    return isWithin ? peak : ~0u;
   }
 
   /// The part that is reordered. Copies for the successors stay last: before the last reader of the old value, a copy
