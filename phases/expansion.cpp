@@ -3,6 +3,7 @@
 #include "ori/module.h"
 #include "support/check.h"
 
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -111,6 +112,15 @@ isa::Operand Expansion::compare(isa::ICmp cmp, Operand a, Operand b, bool isSign
 isa::Operand Expansion::add64(Operand a, Operand b) {
   Operand r = newR(2);
   b_.emit(Op::IADD64, {r, a, b});
+  return r;
+}
+
+isa::Operand Expansion::addWithCarry(Operand a, Operand b) {
+  const Operand r = newR(2), carry = b_.newP();
+  Operand upper = high(b);
+  if (b.neg()) upper.flags = static_cast<std::uint8_t>((upper.flags & ~Operand::kNeg) | Operand::kNot);
+  b_.emit(Op::IADD3, {low(r), carry, kTrue, low(a), low(b), Operand::rz()});
+  b_.emit(Op::IADD3_X, {high(r), kTrue, kTrue, high(a), upper, Operand::rz(), carry, kFalse});
   return r;
 }
 
@@ -227,12 +237,22 @@ void Expansion::beginColdPath(Operand condition) {
   }
   ori::Block* aside = function_.newBlock();
   aside->isCold = true;
+  const bool isRestCold = b_.block()->isCold;
   b_.setGuard(condition);
   ori::Instr* branch = b_.branch(aside);
   b_.setGuard(kTrue);
   returnTo_.push_back(function_.splitAfter(branch));
-  returnTo_.back()->isCold = isNested;
+  returnTo_.back()->isCold = isRestCold;
   b_.setBlock(aside);
+}
+
+void Expansion::deferSlowPath(Operand result, std::initializer_list<Operand> sources) {
+  ORIAS_CHECK(!returnTo_.empty(), "a slow path is in a cold block");
+  std::vector<Operand> operands{result};
+  operands.insert(operands.end(), sources);
+  const auto mod = [&](isa::Mod kind) { return isa::ModValue(kind, isa::getMod(macro_->op, macro_->mods, kind)); };
+  const std::array mods{mod(isa::Mod::MacroType), mod(isa::Mod::MacroKind), mod(isa::Mod::Ftz)};
+  b_.emit(macro_->op, operands, mods);
 }
 
 void Expansion::otherwise() {
@@ -255,6 +275,10 @@ void Expansion::endColdPath() {
 
 const isa::Target& Expansion::target() const {
   return function_.module().target();
+}
+
+bool isExactMacro(const ori::Instr& instr) {
+  return (instr.op == Op::FDIV || instr.op == Op::FRCP || instr.op == Op::FSQRT) && !isApproximation(instr);
 }
 
 void Expansion::give(Operand result) {

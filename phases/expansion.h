@@ -4,6 +4,7 @@
 #include "encoder/isa/target.h"
 #include "ori/builder.h"
 
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -50,6 +51,8 @@ class Expansion {
 
   // pairs
   Operand add64(Operand a, Operand b);
+  /// The same with machine instructions, for phases after 45; a is not negated.
+  Operand addWithCarry(Operand a, Operand b);
   Operand multiply64(Operand a, Operand b);
   Operand multiplyHigh64(Operand a, Operand b);    ///< unsigned
   Operand shiftRight64(Operand a, unsigned count); ///< unsigned, count below 64
@@ -77,6 +80,8 @@ class Expansion {
   /// block.
   void beginColdPath(Operand condition);
   void endColdPath();
+  /// In a cold path: the macro itself, with these sources, as its slow path. Phase 78 expands it.
+  void deferSlowPath(Operand result, std::initializer_list<Operand> sources);
   /// Between beginColdPath() and endColdPath(), not nested: the following code is emitted in place, and runs only where
   /// the branch was not taken. endColdPath() then joins both paths.
   void otherwise();
@@ -105,12 +110,17 @@ struct IntegerDivision {
 isa::Operand divideByConstant(Expansion& e, isa::Operand a, std::uint64_t d, IntegerDivision how);
 /// The rounding mode of the macro's result.
 isa::Rnd roundingOf(const ori::Instr& macro);
-/// Expands FDIV, FRCP, FSQRT of f32, exactly rounded. Adds blocks.
+/// Expands FDIV, FRCP, FSQRT of f32, exactly rounded. Adds blocks. The slow path stays a macro.
 void expandFloatMacro(ori::Function& function, ori::Instr* macro);
 /// Expands the same macros of f64, and the approximate FRSQRT of f64 that supports subnormals. May add blocks.
 void expandDoubleMacro(ori::Function& function, ori::Instr* macro);
+/// Expand the slow paths that these have left, correct for all operands. Add blocks.
+void expandSlowFloatMacro(ori::Function& function, ori::Instr* macro);
+void expandSlowDoubleMacro(ori::Function& function, ori::Instr* macro);
 /// Whether expandDoubleMacro() expands the instruction.
 bool isDoubleMacro(const ori::Instr& instr);
+/// Whether the instruction is an exactly rounded division or root. After phase 5 these are slow paths.
+bool isExactMacro(const ori::Instr& instr);
 /// Whether the target lacks the instruction, and an expansion for older targets exists.
 bool hasOlderWay(const isa::Target& target, const ori::Instr& instr);
 void expandForPreSm90(ori::Function& function, ori::Instr* instr);

@@ -14,11 +14,8 @@ bool needsExpansion(const ori::Instr& instr) {
   switch (instr.op) {
   case isa::Op::IDIV:
   case isa::Op::IREM: return true;
-  case isa::Op::FDIV:
-  case isa::Op::FRCP:
-  case isa::Op::FSQRT:
   case isa::Op::FRSQRT: return isDoubleMacro(instr) || !isApproximation(instr); // phase 8 does approximations
-  default: return false;
+  default: return isExactMacro(instr);
   }
 }
 
@@ -48,7 +45,7 @@ bool isDivision(const ori::Instr& instr) {
 } // namespace
 
 /// Phase 5. Expands operations that the machine does not have into sequences of those that it has. The expansions are
-/// in place; floating-point ones put their rare cases into blocks at the end of the function.
+/// in place; floating-point ones put their rare cases into blocks at the end of the function, as macros for phase 78.
 bool convertUnsupportedOps(ori::Function& function, PhaseContext& context) {
   struct Macro {
     ori::Instr* instr;

@@ -160,14 +160,14 @@ Operand finiteQuotient(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
   Operand minusOne = e.select(between, e.constant(~0u), Operand::rz());
   Operand one64 = e.pair(minusOne, minusOne);
 
-  Operand value = e.add64(e.select64(isSubnormal, truncated, nearest), one64.negated());
+  Operand value = e.addWithCarry(e.select64(isSubnormal, truncated, nearest), one64.negated());
   Operand scale = clamped(e, exponent, 1200), half = e.newR(), rest = e.newR();
   e.builder().emit(Op::SHF, {half, Operand::rz(), Expansion::imm(1), scale},
                    {{Mod::ShiftDir, isa::ShiftDir::R}, {Mod::ShiftType, isa::ShiftType::S32}, {Mod::Hi, 1}});
   e.builder().emit(Op::IADD3, {rest, kTrue, kTrue, scale, half.negated(), Operand::rz()});
   const Operand unit = Expansion::imm(0x00100000);
   Operand first = e.pair(Expansion::low(value), e.multiplyAdd(half, unit, Expansion::high(value)));
-  Operand second = e.add64(wide(e, e.multiplyAdd(rest, unit, e.constant(kOneHigh))), one64);
+  Operand second = e.addWithCarry(wide(e, e.multiplyAdd(rest, unit, e.constant(kOneHigh))), one64);
   return e.dmul(first, second, rounding);
 }
 
@@ -205,7 +205,7 @@ Operand quotient(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
   e.builder().emit(Op::FSETP, {regular, kTrue, Expansion::high(a).absolute(), Expansion::imm(0x03600000), inside},
                    {{Mod::Cmp, isa::FCmp::GEU}, {Mod::Bool, isa::BoolOp::AND}});
   e.beginColdPath(regular.notted());
-  divideSlowly(e, result, a, b, rounding);
+  e.deferSlowPath(result, {a, b});
   e.endColdPath();
   return result;
 }
@@ -223,7 +223,7 @@ Operand inverse(Expansion& e, Operand b, isa::Rnd rounding) {
                    {regular, kTrue, twice, Expansion::imm(2 * (0x7fd00000u - 0x00100000u)), isRegularAsDivisor(e, b)},
                    {{Mod::Cmp, isa::ICmp::LT}, {Mod::Type, isa::IntType::U32}, {Mod::Bool, isa::BoolOp::AND}});
   e.beginColdPath(regular.notted());
-  divideSlowly(e, result, wide(e, e.constant(kOneHigh)), b, rounding, true);
+  e.deferSlowPath(result, {b});
   e.endColdPath();
   return result;
 }
@@ -273,6 +273,12 @@ Operand root(Expansion& e, Operand a, isa::Rnd rounding) {
   Operand result = e.newR(2);
   e.builder().copy(result, scaledRoot(e, a, inverseRoot(e, a), rounding));
   e.beginColdPath(isPositiveFrom(e, a, kLeast).notted());
+  e.deferSlowPath(result, {a});
+  e.endColdPath();
+  return result;
+}
+
+void extractRootSlowly(Expansion& e, Operand result, Operand a, isa::Rnd rounding) {
   // Zeros and infinity are their own roots; negative numbers and NaN have none.
   constexpr std::uint32_t kNan = 0x7ff80000;
   const Operand factor = e.select(isZeroOrInfinity(e, a), e.constant(kOneHigh), Expansion::imm(kNan));
@@ -282,8 +288,6 @@ Operand root(Expansion& e, Operand a, isa::Rnd rounding) {
   const Operand x = scaledUp(e, a);
   e.builder().copy(result, e.dmul(scaledRoot(e, x, inverseRoot(e, x), rounding), Expansion::f64High(0x1p-54)));
   e.endColdPath();
-  e.endColdPath();
-  return result;
 }
 
 /// 1 / sqrt(a), not exactly rounded. Zeros, infinity and negative numbers get the result of the special function unit.
@@ -310,25 +314,45 @@ bool isDoubleMacro(const ori::Instr& instr) {
   return !isApproximation(instr) || (instr.op == Op::FRSQRT && !isa::getMod(instr.op, instr.mods, Mod::Ftz));
 }
 
+namespace {
+
+/// The words of a source are examined, so it must be a register without a sign to apply. Adding -0 changes no number.
+Operand sourceOf(Expansion& e, const Operand& o) {
+  if (o.isReg(isa::File::R) && !o.neg() && !o.abs()) return o;
+  Operand r = e.newR(2);
+  if (o.neg() || o.abs())
+    e.builder().emit(Op::DADD, {r, Operand::rz(2).negated(), o});
+  else
+    e.builder().copy(r, o);
+  return r;
+}
+
+} // namespace
+
 void expandDoubleMacro(ori::Function& function, ori::Instr* macro) {
   Expansion e(function, macro);
   const isa::Rnd rounding = roundingOf(*macro);
-  // The words of a source are examined, so it must not have a sign to apply. Adding -0 changes no number.
-  auto source = [&](unsigned i) {
-    Operand o = macro->op_(i).value();
-    if (!o.neg() && !o.abs()) return o;
-    Operand r = e.newR(2);
-    e.builder().emit(Op::DADD, {r, Operand::rz(2).negated(), o});
-    return r;
-  };
-  Operand a = source(1);
+  Operand a = sourceOf(e, macro->op_(1).value());
   switch (macro->op) {
-  case Op::FDIV: return e.give(quotient(e, a, source(2), rounding));
+  case Op::FDIV: return e.give(quotient(e, a, sourceOf(e, macro->op_(2).value()), rounding));
   case Op::FRCP: return e.give(inverse(e, a, rounding));
   case Op::FSQRT: return e.give(root(e, a, rounding));
   case Op::FRSQRT: return e.give(approximateInverseRoot(e, a));
   default: ORIAS_UNREACHABLE("this operation as an f64 macro");
   }
+}
+
+void expandSlowDoubleMacro(ori::Function& function, ori::Instr* macro) {
+  Expansion e(function, macro);
+  const isa::Rnd rounding = roundingOf(*macro);
+  const Operand a = sourceOf(e, macro->op_(1).value()), result = e.newR(2);
+  switch (macro->op) {
+  case Op::FDIV: divideSlowly(e, result, a, sourceOf(e, macro->op_(2).value()), rounding); break;
+  case Op::FRCP: divideSlowly(e, result, wide(e, e.constant(kOneHigh)), a, rounding, true); break;
+  case Op::FSQRT: extractRootSlowly(e, result, a, rounding); break;
+  default: ORIAS_UNREACHABLE("the slow path of this operation as an f64 macro");
+  }
+  e.give(result);
 }
 
 } // namespace orias::phases

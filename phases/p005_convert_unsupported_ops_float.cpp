@@ -1,6 +1,9 @@
 #include "encoder/isa/desc.h"
 #include "phases/expansion.h"
+#include "phases/induction_variables.h"
 #include "support/check.h"
+
+#include <optional>
 
 // Exactly rounded quotients, reciprocals and square roots of f32. The fast paths are Newton and Markstein steps in f32
 // (Muller et al., Handbook of Floating-Point Arithmetic, ch. 4). Operands for which a step could overflow or become
@@ -68,7 +71,14 @@ struct FloatMacro {
   Operand flushed(Operand a) const { return ftz ? e.flush(a) : a; }
 };
 
-const Operand kOne = Expansion::imm(0x3f800000), kHalf = Expansion::imm(0x3f000000);
+/// An operand of a slow path, and its bits if they are known.
+struct Source {
+  Operand reg;
+  std::optional<std::uint32_t> bits;
+};
+
+constexpr std::uint32_t kOneBits = 0x3f800000;
+const Operand kOne = Expansion::imm(kOneBits), kHalf = Expansion::imm(0x3f000000);
 
 /// RN(1 / b), from the special function unit's approximation.
 Operand reciprocal(Expansion& e, Operand b) {
@@ -94,29 +104,38 @@ struct Scaled {
 };
 
 /// `one` is a register that holds 1.0.
-Scaled scaled(Expansion& e, Operand a, Operand one) {
+Scaled scaled(Expansion& e, const Source& source, Operand one) {
   constexpr std::uint32_t kLeastNormal = 0x00800000, kTo64 = 0x5f800000;
+  constexpr std::uint32_t kSignAndFraction = 0x807fffff, kAndOr = 0xea;
+  if (source.bits && (*source.bits & 0x7f800000) != 0)
+    return {e.constant((*source.bits & kSignAndFraction) | kOneBits), Expansion::imm(*source.bits >> 23 & 0xff)};
+  const Operand a = source.reg;
   Operand isSubnormal = e.builder().newP();
   e.builder().emit(Op::FSETP, {isSubnormal, kTrue, a.absolute(), Expansion::imm(kLeastNormal), kTrue},
                    {{Mod::Cmp, isa::FCmp::LT}, {Mod::Bool, isa::BoolOp::AND}});
   Operand normal = e.select(isSubnormal, e.fmul(a, Expansion::imm(kTo64)), a);
   Operand field = e.bitAnd(e.shiftRight(normal, 23), Expansion::imm(0xff));
-  constexpr std::uint32_t kSignAndFraction = 0x807fffff, kAndOr = 0xea;
   Operand mantissa = e.logic(normal, Expansion::imm(kSignAndFraction), one, kAndOr);
   return {mantissa, e.select(isSubnormal, e.add(field, Expansion::imm(-64u)), field)};
 }
 
+/// a - b, for at most one immediate.
+Operand differenceOf(Expansion& e, Operand a, Operand b) {
+  if (a.isImm()) return e.add(b.negated(), a);
+  return e.add(a, b.isImm() ? Expansion::imm(-static_cast<std::uint32_t>(b.imm)) : b.negated());
+}
+
 /// a / b for finite operands other than zero, rounded once, with f32 operations.
-Operand quotient32(const FloatMacro& m, Operand a, Operand b) {
+Operand quotient32(const FloatMacro& m, const Source& a, const Source& b) {
   Expansion& e = m.e;
-  Operand one = e.constant(0x3f800000);
+  Operand one = e.constant(kOneBits);
   const Scaled sa = scaled(e, a, one), sb = scaled(e, b, one);
   Operand y = reciprocal(e, sb.mantissa);
   Operand crude = e.fmul(sa.mantissa, y);
   Operand q = e.fma(e.fma(sb.mantissa.negated(), crude, sa.mantissa), y, crude);
 
   constexpr std::uint32_t kMax = 200;
-  Operand difference = e.add(sa.exponent, sb.exponent.negated());
+  Operand difference = differenceOf(e, sa.exponent, sb.exponent);
   Operand most = e.constant(kMax), least = e.constant(-kMax);
   Operand k = e.select(e.compare(isa::ICmp::LT, difference, Expansion::imm(kMax), true), difference, most);
   k = e.select(e.compare(isa::ICmp::GT, k, Expansion::imm(-kMax), true), k, least);
@@ -135,16 +154,23 @@ Operand quotient32(const FloatMacro& m, Operand a, Operand b) {
 
 /// a / b for normal operands, flushed. It is rounded as if exponents had no bounds: the quotient of the mantissas is
 /// rounded, and then its exponent is examined.
-Operand flushedQuotient(const FloatMacro& m, Operand a, Operand b) {
+Operand flushedQuotient(const FloatMacro& m, const Source& a, const Source& b) {
   Expansion& e = m.e;
-  Operand one = e.constant(0x3f800000);
+  Operand one = e.constant(kOneBits);
   constexpr std::uint32_t kSign = 0x80000000, kSignAndFraction = 0x807fffff, kAndOr = 0xea;
-  const auto exponent = [&](Operand x) { return e.bitAnd(e.shiftRight(x, 23), Expansion::imm(0xff)); };
-  const auto mantissa = [&](Operand x) { return e.logic(x, Expansion::imm(kSignAndFraction), one, kAndOr); };
-  Operand q = fastQuotient(m, mantissa(a), mantissa(b));
+  const auto exponentOf = [&](Operand x) { return e.bitAnd(e.shiftRight(x, 23), Expansion::imm(0xff)); };
+  const auto exponent = [&](const Source& x) {
+    return x.bits ? Expansion::imm(*x.bits >> 23 & 0xff) : exponentOf(x.reg);
+  };
+  const auto mantissa = [&](const Source& x) {
+    if (x.bits) return e.constant((*x.bits & kSignAndFraction) | kOneBits);
+    return e.logic(x.reg, Expansion::imm(kSignAndFraction), one, kAndOr);
+  };
+  const Operand mantissaA = mantissa(a), mantissaB = mantissa(b);
+  Operand q = fastQuotient(m, mantissaA, mantissaB);
 
-  Operand difference = e.add(exponent(a), exponent(b).negated());
-  Operand sum = e.add(exponent(q), difference), sign = e.bitAnd(q, Expansion::imm(kSign));
+  Operand difference = differenceOf(e, exponent(a), exponent(b));
+  Operand sum = e.add(exponentOf(q), difference), sign = e.bitAnd(q, Expansion::imm(kSign));
   // A product that overflows gives the rounding's result for overflow.
   constexpr std::uint32_t k2To100 = 0x71800000, k2To127 = 0x7f000000;
   Operand beyond = e.fmul(e.fmul(q, Expansion::imm(k2To100)), Expansion::imm(k2To127), m.rounding);
@@ -154,32 +180,44 @@ Operand flushedQuotient(const FloatMacro& m, Operand a, Operand b) {
 }
 
 /// A predicate: a is finite and not zero, and `other` holds.
-Operand isRegular(Expansion& e, Operand a, Operand other = kTrue) {
-  Operand twice = e.newR(), p = e.builder().newP(); // doubling drops the sign; zero wraps around
-  e.builder().emit(Op::IADD3, {twice, kTrue, kTrue, a, Expansion::imm(-1u), a});
+Operand isRegular(Expansion& e, const Source& a, Operand other = kTrue) {
   constexpr std::uint32_t kInfinity = 0x7f800000;
+  if (other == kTrue.notted()) return other;
+  if (a.bits) return 2 * *a.bits - 1 < 2 * kInfinity - 1 ? other : kTrue.notted();
+  Operand twice = e.newR(), p = e.builder().newP(); // doubling drops the sign; zero wraps around
+  e.builder().emit(Op::IADD3, {twice, kTrue, kTrue, a.reg, Expansion::imm(-1u), a.reg});
   e.builder().emit(Op::ISETP, {p, kTrue, twice, Expansion::imm(2 * kInfinity - 1), other},
                    {{Mod::Cmp, isa::ICmp::LT}, {Mod::Type, isa::IntType::U32}, {Mod::Bool, isa::BoolOp::AND}});
   return p;
 }
 
 /// a / b for finite operands other than zero.
-Operand finiteQuotient(const FloatMacro& m, Operand a, Operand b) {
+Operand finiteQuotient(const FloatMacro& m, const Source& a, const Source& b) {
   const bool hasFastDoubles = !m.e.target().isScoreboarded(isa::desc(Op::DFMA).latencyClass);
-  return hasFastDoubles ? m.e.toF32(quotient64(m.e, m.e.toF64(a), m.e.toF64(b)), m.rounding) : quotient32(m, a, b);
+  return hasFastDoubles ? m.e.toF32(quotient64(m.e, m.e.toF64(a.reg), m.e.toF64(b.reg)), m.rounding)
+                        : quotient32(m, a, b);
 }
 
 /// The slow path. Zero, infinity and NaN are the most frequent operands here and are computed by a product. The other
-/// operands take another cold block.
-void divideSlowly(const FloatMacro& m, Operand result, Operand givenA, Operand givenB) {
+/// operands take another cold block. At most one operand is known, and it is not subnormal.
+void divideSlowly(const FloatMacro& m, Operand result, const Source& givenA, const Source& givenB) {
   Expansion& e = m.e;
-  Operand a = m.flushed(givenA), b = m.flushed(givenB);
+  const Source a{givenA.bits ? givenA.reg : m.flushed(givenA.reg), givenA.bits};
+  const Source b{givenB.bits ? givenB.reg : m.flushed(givenB.reg), givenB.bits};
   constexpr std::uint32_t kSign = 0x80000000, kAndOr = 0xea;
-  Operand isRegularB = isRegular(e, b);
-  Operand signedOne = e.logic(b, Expansion::imm(kSign), e.constant(0x3f800000), kAndOr);
-  Operand factor = e.select(isRegularB, signedOne, e.mufu(isa::Mufu::RCP, b));
-  e.builder().copy(result, e.fmul(a, factor));
-  e.beginColdPath(isRegular(e, a, isRegularB));
+  const Operand isRegularB = isRegular(e, b);
+  Operand factor;
+  if (b.bits && isRegularB == kTrue) {
+    factor = e.constant((*b.bits & kSign) | kOneBits);
+  } else {
+    const Operand inverse = e.mufu(isa::Mufu::RCP, b.reg);
+    const auto signedOne = [&] { return e.logic(b.reg, Expansion::imm(kSign), e.constant(kOneBits), kAndOr); };
+    factor = b.bits ? inverse : e.select(isRegularB, signedOne(), inverse);
+  }
+  e.builder().copy(result, e.fmul(a.reg, factor));
+  const Operand areRegular = isRegular(e, a, isRegularB);
+  if (areRegular == kTrue.notted()) return;
+  e.beginColdPath(areRegular);
   e.builder().copy(result, m.ftz ? flushedQuotient(m, a, b) : finiteQuotient(m, a, b));
   e.endColdPath();
 }
@@ -216,7 +254,7 @@ void divide(const FloatMacro& m, Operand result, Operand a, Operand b) {
   Operand isIrregular = e.builder().newP();
   e.builder().emit(Op::FCHK, {isIrregular, a, b});
   e.beginColdPath(isIrregular);
-  divideSlowly(m, result, a, b);
+  e.deferSlowPath(result, {a, b});
   e.endColdPath();
 }
 
@@ -229,7 +267,7 @@ void invert(const FloatMacro& m, Operand result, Operand b) {
   Operand twice = e.newR();
   e.builder().emit(Op::IADD3, {twice, kTrue, kTrue, b, Expansion::imm(-0x01000000u), b});
   e.beginColdPath(e.compare(isa::ICmp::GE, twice, Expansion::imm(2 * (0x7e800000u - 0x00800000u))));
-  divideSlowly(m, result, e.constant(0x3f800000), b);
+  e.deferSlowPath(result, {b});
   e.endColdPath();
 }
 
@@ -239,7 +277,7 @@ void extractRoot(const FloatMacro& m, Operand result, Operand a) {
   // The remainder is exact from 2^-101 on. As integers, negative numbers and NaN are greater than infinity.
   constexpr std::uint32_t kLeast = 0x0d000000, kInfinity = 0x7f800000;
   e.beginColdPath(e.compare(isa::ICmp::GE, e.add(a, Expansion::imm(-kLeast)), Expansion::imm(kInfinity - kLeast)));
-  e.builder().copy(result, slowRoot(m, a));
+  e.deferSlowPath(result, {a});
   e.endColdPath();
 }
 
@@ -254,28 +292,65 @@ isa::Rnd roundingOf(const ori::Instr& macro) {
   }
 }
 
+namespace {
+
+/// A source is read more than once, and as an integer, so it must be a register without a sign to apply. Adding -0
+/// changes no number.
+Operand sourceOf(Expansion& e, const Operand& o) {
+  if (o.isReg(isa::File::R) && !o.neg() && !o.abs()) return o;
+  Operand r = e.newR();
+  if (o.neg() || o.abs())
+    e.builder().emit(Op::FADD, {r, o, Operand::rz().negated()});
+  else
+    e.builder().copy(r, o);
+  return r;
+}
+
+FloatMacro floatMacro(Expansion& e, const ori::Instr& macro) {
+  ORIAS_CHECK(isa::modAs<isa::MacroType>(macro, Mod::MacroType) == isa::MacroType::F32);
+  return {e, roundingOf(macro), isa::getMod(macro.op, macro.mods, Mod::Ftz) != 0};
+}
+
+} // namespace
+
 void expandFloatMacro(ori::Function& function, ori::Instr* macro) {
-  ORIAS_CHECK(isa::modAs<isa::MacroType>(*macro, Mod::MacroType) == isa::MacroType::F32);
   Expansion e(function, macro);
-  const FloatMacro m{e, roundingOf(*macro), isa::getMod(macro->op, macro->mods, Mod::Ftz) != 0};
-  // A source is read more than once, and as an integer, so it must be a register without a sign to apply. Adding -0
-  // changes no number.
-  auto source = [&](unsigned i) {
-    Operand o = macro->op_(i).value();
-    if (o.isReg() && !o.neg() && !o.abs()) return o;
-    Operand r = e.newR();
-    if (o.neg() || o.abs())
-      e.builder().emit(Op::FADD, {r, o, Operand::rz().negated()});
-    else
-      e.builder().copy(r, o);
-    return r;
-  };
-  Operand a = source(1), result = e.newR();
+  const FloatMacro m = floatMacro(e, *macro);
+  Operand a = sourceOf(e, macro->op_(1).value()), result = e.newR();
   switch (macro->op) {
-  case Op::FDIV: divide(m, result, a, source(2)); break;
+  case Op::FDIV: divide(m, result, a, sourceOf(e, macro->op_(2).value())); break;
   case Op::FRCP: invert(m, result, a); break;
   case Op::FSQRT: extractRoot(m, result, a); break;
   default: ORIAS_UNREACHABLE("this operation as an f32 macro");
+  }
+  e.give(result);
+}
+
+void expandSlowFloatMacro(ori::Function& function, ori::Instr* macro) {
+  Expansion e(function, macro);
+  const FloatMacro m = floatMacro(e, *macro);
+  const auto source = [&](unsigned i) {
+    constexpr std::uint32_t kSign = 0x80000000;
+    const Operand o = macro->op_(i).value();
+    std::optional<std::uint32_t> bits;
+    if (o.isImm()) bits = (o.imm & (o.abs() ? ~kSign : ~0u)) ^ (o.neg() ? kSign : 0);
+    const ori::Instr* from = o.isReg() && o.isVirtual() && !o.neg() && !o.abs() ? function.singleDef(o.reg) : nullptr;
+    if (from) bits = numberSetBy(*from);
+    if (bits && (*bits & 0x7f800000) == 0) bits.reset();
+    return Source{sourceOf(e, o), bits};
+  };
+  Operand result = e.newR();
+  switch (macro->op) {
+  case Op::FDIV: {
+    Source a = source(1);
+    const Source b = source(2);
+    if (b.bits) a.bits.reset();
+    divideSlowly(m, result, a, b);
+    break;
+  }
+  case Op::FRCP: divideSlowly(m, result, {e.constant(kOneBits), kOneBits}, {source(1).reg, std::nullopt}); break;
+  case Op::FSQRT: e.builder().copy(result, slowRoot(m, source(1).reg)); break;
+  default: ORIAS_UNREACHABLE("the slow path of this operation as an f32 macro");
   }
   e.give(result);
 }

@@ -19,6 +19,7 @@ bool generalOptimizeEarly(ori::Function&, PhaseContext&);
 bool oriBranchOpt(ori::Function&, PhaseContext&);
 bool applyPostRegAllocWars(ori::Function&, PhaseContext&);
 bool expandJmxComputation(ori::Function&, PhaseContext&);
+bool lateExpansionUnsupportedOps(ori::Function&, PhaseContext&);
 bool oriPerformLiveDead(ori::Function&, PhaseContext&);
 bool oriLoopSimplification(ori::Function&, PhaseContext&);
 bool oriStrengthReduce(ori::Function&, PhaseContext&);

@@ -139,6 +139,8 @@ constexpr PhaseInfo kPipeline[] = {
      "phis have become copies, and registers are not allocated yet"},
     {"75", "LateArchOptimizeFirst", S::LateOptimisation, 1, 4, kOptional, lateArchOptimizeFirst,
      "the uniform instructions are known, and phis have become copies: selects the final machine instructions"},
+    {"78", "LateExpansionUnsupportedOps", S::LateOptimisation, 0, 4, kNeeded, lateExpansionUnsupportedOps,
+     "the slow paths of divisions and roots are large, and only the phases from here on can improve them"},
     {"79", "OriHoistInvariantsLate2", S::LateOptimisation, 1, 4, kOptional, oriHoistInvariantsLate2,
      "leaving SSA and phase 74 put copies, constants and cross-file copies into loops, and have freed registers"},
     {"80", "ExpandJmxComputation", S::Legalisation, 0, 4, kNeeded, expandJmxComputation,

@@ -2,6 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/effects.h"
+#include "phases/expansion.h"
 
 #include <algorithm>
 
@@ -41,7 +42,7 @@ namespace {
 /// Ignores the guard; `mayWrite` says which registers the instruction may write.
 template <typename MayWrite> Speculation speculationUnguarded(const ori::Instr& instr, MayWrite&& mayWrite) {
   const isa::InstrDesc& row = isa::desc(instr.op);
-  if (instr.op == Op::PHI) return Speculation::Never;
+  if (instr.op == Op::PHI || isExactMacro(instr)) return Speculation::Never;
   if (hasAny(row, {Flag::Terminator, Flag::Branch, Flag::Fence, Flag::Convergent, Flag::WarpWide, Flag::Volatile,
                    Flag::Uniform, Flag::UniformGuard}))
     return Speculation::Never;

@@ -1,5 +1,6 @@
 #include "ori/analysis/register_pressure.h"
 
+#include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
 #include "ori/analysis/live_counter.h"
 #include "support/check.h"
@@ -17,6 +18,18 @@ constexpr auto kR = static_cast<std::size_t>(File::R), kP = static_cast<std::siz
 template <typename T> void sortUnique(std::vector<T>& values) {
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+/// The registers that the code of a division or root needs beyond those that are live before it: the slow paths that
+/// phase 78 expands (measured).
+unsigned registersOfMacro(const Instr& instr) {
+  if (instr.op != Op::FDIV && instr.op != Op::FRCP && instr.op != Op::FSQRT) return 0;
+  const bool isDouble = isa::modAs<isa::MacroType>(instr, isa::Mod::MacroType) == isa::MacroType::F64;
+  switch (instr.op) {
+  case Op::FDIV: return isDouble ? 10 : 6;
+  case Op::FRCP: return isDouble ? 12 : 7;
+  default: return isDouble ? 6 : 4;
+  }
 }
 
 } // namespace
@@ -42,9 +55,13 @@ void RegisterPressure::rescan(const Liveness& liveness, std::span<const BlockId>
     const Block& block = *liveness.cfg().function().block(id);
     counter.enter(block);
     liveOut_[id] = counter.counts();
-    for (const Instr* instr = block.last; instr; instr = instr->prev)
+    unsigned ofMacros = 0;
+    for (const Instr* instr = block.last; instr; instr = instr->prev) {
       counter.step(*instr);
+      if (const unsigned more = registersOfMacro(*instr)) ofMacros = std::max(ofMacros, counter.counts()[kR] + more);
+    }
     byBlock_[id] = counter.maximum();
+    byBlock_[id][kR] = std::max(byBlock_[id][kR], ofMacros);
     liveIn_[id] = counter.counts();
   }
   maximum_ = {};

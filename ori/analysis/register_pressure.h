@@ -18,7 +18,8 @@ class RegisterPressure {
 
   /// The maximum over the function.
   const FileCounts& maximum() const { return maximum_; }
-  /// The maximum number of live registers in a block; unused results count.
+  /// The maximum number of live registers in a block; unused results count, and so does the code of divisions and roots
+  /// that are not expanded yet.
   const FileCounts& inBlock(BlockId id) const { return byBlock_[id]; }
   /// The numbers of live-in and of live-out registers of a block.
   const FileCounts& liveIn(BlockId id) const { return liveIn_[id]; }

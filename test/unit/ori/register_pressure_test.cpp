@@ -41,6 +41,16 @@ TEST_CASE("pressure: by block and by instruction, with widths") {
   CHECK(before[2][kR] == 0);
 }
 
+TEST_CASE("pressure: the code of a division that is not expanded yet counts") {
+  const auto module =
+      test::kernel(".L0:\n  S2R %r0, SR_TID.X;\n  FDIV.F32.RN %r1, %r0, 1.0f;\n  STS [%r0], %r1;\n  EXIT;\n");
+  const Function& f = *module->functions[0];
+  const Cfg cfg(f);
+  const RegisterPressure pressure{Liveness(cfg)};
+  CHECK(pressure.inBlock(0)[kR] == 7); // its operand and six more
+  CHECK(pressure.liveOut(0)[kR] == 0);
+}
+
 TEST_CASE("pressure: the report") {
   const auto module = test::kernel(kLoop);
   const Function& f = *module->functions[0];
