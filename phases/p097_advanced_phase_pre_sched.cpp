@@ -310,11 +310,15 @@ class PreScheduler {
       if (!isWide) add(pressureAware(model, limits, whenShort));
     };
     for (const RegionCounts& limits : bases)
-      addBoth(limits, ~0u);
+      addBoth(limits, fixed_ != 0 ? fixed_ : ~0u);
     unsigned most = 0;
     for (const Candidate& c : region.candidates)
       most = std::max(most, c.cost.peak[kR]);
     if (fixed_ == 0 && most <= ends.front()) return;
+    if (fixed_ != 0 && region.leastRegisters() <= fixed_) { // other schedules are for less pressure
+      if (!isWide && !isSettled(fixed_)) addFilled(region, model, fixed_);
+      return;
+    }
     const RegionCounts none = withoutRegisters(region.limits);
     unsigned fewest = add(pressureAware(model, none));
     if (const unsigned other = add(pressureAware(model, none, WhenShort::SourceOrder)); other < fewest) {
@@ -334,9 +338,11 @@ class PreScheduler {
     // The limits to try: from the fewest registers of any schedule to those of the fastest one; of many, those with the
     // most warps. In wide functions, the one closest to the source order.
     std::vector<unsigned> tried;
-    if (fixed_ != 0) tried.push_back(fixed_);
-    for (unsigned end : ends)
-      if (end >= region.leastRegisters() && end < most) tried.push_back(end);
+    if (fixed_ != 0)
+      tried.push_back(fixed_);
+    else
+      std::ranges::copy_if(ends, std::back_inserter(tried),
+                           [&](unsigned end) { return end >= region.leastRegisters() && end < most; });
     if (isWide)
       std::ranges::stable_sort(tried, {},
                                [&](unsigned end) { return end >= source[kR] ? end - source[kR] : source[kR] - end; });
