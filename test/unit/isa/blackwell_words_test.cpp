@@ -274,7 +274,6 @@ TEST_CASE("words of sm_100: pairs of f32, 256 bits, narrow floats, tensor memory
       {"sm_103", 0x00000004070475ee, 0x001fe2000888001e, "LDTM.STAT.16dp32bit_t0_t15.x2.MINABS.F32.NAN R7, R4, tmem[UR4]"},
       {"sm_103", 0x00001004ff0475ee, 0x000e6200088a0001, "LDTM.STAT.16dp32bit_t16_t31.x2.MAX.S32 RZ, R4, tmem[UR4+0x10]"},
       {"sm_100", 0xfffffffc06847958, 0x000fea000b83ffff, "BRXU UR6 -0x1f0"},
-      {"sm_100", 0x00000004ffff79aa, 0x000e240008000500, "QSPC.E.S P0, RZ, [RZ.U32+UR4]"},
       {"sm_100", 0x00000008ffff798a, 0x0011e2000b98e504, "ATOM.E.XOR.64.STRONG.GPU P4, RZ, [RZ.U32+UR4], R8"},
       {"sm_120", 0x80000003ff037235, 0x000fca00000e0400, "IADD.X R3, RZ, ~R3, P0"},
       {"sm_120", 0x8000002fff0d7c35, 0x000fe200080e0400, "IADD.X R13, RZ, ~UR47, P0"},
@@ -432,5 +431,7 @@ TEST_CASE("addresses in a uniform register alone, and what sm_110 and sm_120 sha
   CHECK(textOn("sm_110", 0x00000005020b7214, 0x004fca00000e0206) == "VABSDIFF R11, R2, R5, R6");
   CHECK(textOn("sm_100", 0x00000004ff087980, 0x000ea20008100b00) == "LD.E.64 R8, [RZ.U32+UR4]");
   CHECK(textOn("sm_100", 0x00000008ff007985, 0x0001e40008100b04) == "ST.E.64 [RZ.U32+UR4], R8");
+  for (const char* chip : {"sm_90", "sm_100"})
+    CHECK(textOn(chip, 0x00000004ffff79aa, 0x000e240008000500) == "QSPC.E.S P0, RZ, [RZ.U32+UR4]");
   CHECK(textOn("sm_120", 0x00000000ff00798e, 0x0007e2000810e10c) == "REDG.E.ADD.STRONG.GPU [RZ.U32+UR12], R0");
 }
