@@ -127,11 +127,13 @@ class Sinker {
       const BlockId at = placeOf(use);
       areAllBelow &= dominators_.strictlyDominates(from.id, at);
       if (!areAllBelow) return;
-      BlockId entry = at;
-      while (dominators_.idom(entry) != from.id)
-        entry = dominators_.idom(entry);
-      auto side = std::find_if(sides.begin(), sides.end(), [&](const Side& s) { return s.entry == entry; });
-      if (side == sides.end()) side = sides.insert(side, {entry, at, {}});
+      auto side = std::ranges::find_if(sides, [&](const Side& s) { return dominators_.dominates(s.entry, at); });
+      if (side == sides.end()) {
+        BlockId entry = at;
+        while (dominators_.idom(entry) != from.id)
+          entry = dominators_.idom(entry);
+        side = sides.insert(side, {entry, at, {}});
+      }
       side->to = dominators_.commonDominator(side->to, at);
       side->readers.push_back(use);
     });

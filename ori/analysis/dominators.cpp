@@ -219,10 +219,9 @@ void DomTree::buildTree(std::span<const BlockId> order) {
 
 BlockId DomTree::commonDominator(BlockId a, BlockId b) const {
   ORIAS_CHECK(isInTree(a) && isInTree(b));
-  while (a != b) {
-    if (level_[a] < level_[b]) std::swap(a, b);
+  if (level_[a] > level_[b]) std::swap(a, b);
+  while (!dominates(a, b))
     a = idom_[a];
-  }
   return a;
 }
 
