@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -31,6 +32,8 @@ constexpr double kGainForFewerWarps = 0.03, kGainForMoreWarps = 0.01;
 constexpr double kMaxLongerLaunch = 0.33, kWorthOfWarps = 1;
 /// The same limit where a class's own schedules are too slow, and rematerialization makes faster ones fit.
 constexpr double kMaxLongerUnpromised = 0.05;
+/// If rematerialization for a class makes the launch longer by this share, the next class is tried, too.
+constexpr double kDear = 0.1;
 /// Rematerialization may free at most this many registers, or this share of them, to reach an occupancy class:
 /// constants that a loop reads may fill the register file.
 constexpr unsigned kReach = 32;
@@ -135,16 +138,17 @@ class PreScheduler {
     const Choice choice = choiceOf(limit);
     if (!mayRecompute()) return apply(limit);
     if (const unsigned faster = fasterClass(choice); faster != 0)
-      if (reach(limit, choice, faster) == Outcome::Reached) return true;
+      if (reach(limit, choice, faster, kAny) == Outcome::Reached) return true;
     if (const unsigned below = classBelow(choice); below != 0)
-      if (reach(below, choice, limit) == Outcome::Reached) return true;
+      if (reach(below, choice, limit, kAny) == Outcome::Reached) return true;
     const std::vector<unsigned> ends = classesToReach(choice);
     // Always tries the nearest ones; tries those with more warps while rematerialization reaches them.
     const std::size_t near = ends.size() - std::min<std::size_t>(spent_ > kLarge ? 1 : kMaxClasses, ends.size());
     unsigned tries = spent_ > kLarge ? 0 : kMaxFarClasses;
     for (std::size_t i = 0; i < ends.size(); ++i) {
       if (i < near && tries == 0) continue;
-      const Outcome outcome = reach(ends[i], choice, ends[i]);
+      Outcome outcome = reach(ends[i], choice, ends[i], {});
+      if (outcome == Outcome::Dear) outcome = reachBest(ends, i, choice);
       if (outcome == Outcome::Reached) return true;
       if (i < near && outcome != Outcome::OutOfReach) --tries;
     }
@@ -160,9 +164,17 @@ class PreScheduler {
   enum class Outcome : std::uint8_t {
     Reached,
     OutOfReach, ///< too few values can be rematerialized, or this costs more than the warps are worth
+    Dear,       ///< the launch becomes so much longer that the next class may be better
     NoGain,     ///< the estimate is against it
     NoPlace     ///< the allocator cannot allocate all values
   };
+
+  /// What reach() accepts: a price below this, and a launch that is much longer.
+  struct Terms {
+    double price = std::numeric_limits<double>::infinity();
+    bool mayBeDear = false;
+  };
+  static constexpr Terms kAny{std::numeric_limits<double>::infinity(), true};
 
   /// Builds the regions and their schedules. Returns false as soon as a region has no schedule with `most` registers.
   bool gather(unsigned most = ~0u) {
@@ -178,11 +190,8 @@ class PreScheduler {
     }
     // The source order of a cold block stays if other blocks need as many registers in any order.
     const unsigned least = leastRegisters();
-    for (ori::Block* block : cold) {
-      const unsigned peak = peakWithinLimits(*block);
-      if (peak > least && !gather(*block, marks, most)) return false;
-    }
-    return true;
+    return std::ranges::all_of(cold,
+                               [&](ori::Block* b) { return peakWithinLimits(*b) <= least || gather(*b, marks, most); });
   }
 
   bool gather(ori::Block& block, std::vector<ScheduleMarks>& marks, unsigned most) {
@@ -565,20 +574,28 @@ class PreScheduler {
 
   /// Applies the schedules of the class `orders` and rematerializes values to reach the class `end`, or slightly below
   /// it where the allocator cannot allocate them. If that fails, only the schedule has changed.
-  Outcome reach(unsigned end, const Choice& choice, unsigned orders, unsigned leastRoom = 0) {
+  Outcome reach(unsigned end, const Choice& choice, unsigned orders, const Terms& terms, unsigned leastRoom = 0) {
     for (const unsigned room : kRoom) {
       if (room < leastRoom) continue;
-      const Outcome outcome = room < end ? reachWithRoom(end, room, choice, orders) : Outcome::OutOfReach;
+      const Outcome outcome = room < end ? reachWithRoom(end, room, choice, orders, terms) : Outcome::OutOfReach;
       if (outcome != Outcome::NoPlace) return outcome;
     }
     return Outcome::NoPlace;
   }
 
+  /// Reaches the class after a dear one if it has the lower price, or else the dear one, ends[at].
+  Outcome reachBest(std::span<const unsigned> ends, std::size_t at, const Choice& choice) {
+    const Terms cheaper{dear_, true};
+    if (at + 1 < ends.size() && reach(ends[at + 1], choice, ends[at + 1], cheaper) == Outcome::Reached)
+      return Outcome::Reached;
+    return reach(ends[at], choice, ends[at], kAny);
+  }
+
   /// For schedules within the class that the allocator cannot allocate: rematerializes values to free registers of the
   /// class, if that is better than the next class.
-  bool makeRoom(unsigned end) { return reach(end, choiceOf(classes_.end(end + 1)), end, 1) == Outcome::Reached; }
+  bool makeRoom(unsigned end) { return reach(end, choiceOf(classes_.end(end + 1)), end, kAny, 1) == Outcome::Reached; }
 
-  Outcome reachWithRoom(unsigned end, unsigned room, const Choice& choice, unsigned orders) {
+  Outcome reachWithRoom(unsigned end, unsigned room, const Choice& choice, unsigned orders, const Terms& terms) {
     // Instructions restored by an earlier attempt are not in their places.
     applyBest(orders);
     BlockEngine engine(function_, context_);
@@ -586,15 +603,25 @@ class PreScheduler {
     if (engine.run({end - room, RematTarget::Reason::Occupancy, choice.limit})) {
       // The latency of rematerialized values should be hidden.
       PreScheduler again(function_, context_, end);
-      const bool isReachable = again.gather(end) && again.leastRegisters() <= end;
-      if (isReachable) again.chooseLimit();
-      if (isReachable && again.priceAgainst(choice, end) < choice.price - kGainForMoreWarps &&
-          (isPromising(choice, end) || again.choiceOf(end).launch <= (1 + kMaxLongerUnpromised) * choice.launch)) {
-        again.apply(end);
-        if (again.fits_) return Outcome::Reached;
-        outcome = Outcome::NoPlace;
-      } else if (isReachable) {
-        outcome = Outcome::NoGain;
+      if (!again.gather(end) || again.leastRegisters() > end) {
+        outcome = Outcome::OutOfReach;
+      } else {
+        again.chooseLimit();
+        const Choice reached = again.choiceOf(end);
+        const double price = again.priceAgainst(choice, end);
+        const bool isWorthIt =
+            price < std::min(choice.price - kGainForMoreWarps, terms.price) &&
+            (isPromising(choice, end) || reached.launch <= (1 + kMaxLongerUnpromised) * choice.launch);
+        if (!isWorthIt) {
+          outcome = Outcome::NoGain;
+        } else if (!terms.mayBeDear && reached.launch > (1 + kDear) * choice.launch) {
+          dear_ = price;
+          outcome = Outcome::Dear;
+        } else {
+          again.apply(end);
+          if (again.fits_) return Outcome::Reached;
+          outcome = Outcome::NoPlace;
+        }
       }
       engine.undo();
     }
@@ -680,8 +707,6 @@ class PreScheduler {
     return {limit, price, all.launch};
   }
 
-  double priceOf(unsigned limit) const { return choiceOf(limit).price; }
-
   /// The price of a class. Where it has more warps than the given choice and the launch is not much longer, the
   /// additional value of its warps is deducted.
   double priceAgainst(const Choice& other, unsigned end) const {
@@ -712,11 +737,11 @@ class PreScheduler {
     }
     if (fixed_ != 0) return fixed_;
     unsigned chosen = own;
-    const double ownPrice = priceOf(own);
+    const double ownPrice = choiceOf(own).price;
     double lowest = ownPrice;
     for (unsigned end : classes_.ends()) {
       if (end == own || end < classes_.end(least) || end > classes_.end(most)) continue;
-      const double price = priceOf(end);
+      const double price = choiceOf(end).price;
       if (price >= lowest || price > ownPrice - (end > own ? kGainForFewerWarps : kGainForMoreWarps)) continue;
       chosen = end;
       lowest = price;
@@ -752,6 +777,7 @@ class PreScheduler {
   unsigned slack_ = 0;                            // registers of the class that schedules leave to the allocator
   double warpWorth_ = 0;                          // reduction of the price for twice the warps
   unsigned pinned_ = 0;                           // live registers at instructions that are not moved
+  double dear_ = 0;                               // the price of the last class that was dear
   std::vector<Region> regions_;
   Cycles source_;         // of the source order
   std::size_t spent_ = 0; // instructions times schedules
