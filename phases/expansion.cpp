@@ -115,15 +115,6 @@ isa::Operand Expansion::add64(Operand a, Operand b) {
   return r;
 }
 
-isa::Operand Expansion::addWithCarry(Operand a, Operand b) {
-  const Operand r = newR(2), carry = b_.newP();
-  Operand upper = high(b);
-  if (b.neg()) upper.flags = static_cast<std::uint8_t>((upper.flags & ~Operand::kNeg) | Operand::kNot);
-  b_.emit(Op::IADD3, {low(r), carry, kTrue, low(a), low(b), Operand::rz()});
-  b_.emit(Op::IADD3_X, {high(r), kTrue, kTrue, high(a), upper, Operand::rz(), carry, kFalse});
-  return r;
-}
-
 isa::Operand Expansion::multiply64(Operand a, Operand b) {
   Operand r = newR(2);
   b_.emit(Op::IMUL64, {r, a, b});
@@ -166,6 +157,22 @@ isa::Operand Expansion::select64(Operand p, Operand a, Operand b) {
 
 isa::Operand Expansion::negateWhere64(Operand a, Operand mask) {
   return add64(pair(bitXor(low(a), mask), bitXor(high(a), mask)), pair(mask, mask).negated());
+}
+
+isa::Operand Expansion::source(unsigned i) {
+  const Operand given = macro_->op_(i).value();
+  const bool hasSign = given.neg() || given.abs();
+  if (given.isReg(isa::File::R) && !hasSign) return given;
+  const bool isDouble = isa::modAs<isa::MacroType>(*macro_, Mod::MacroType) == isa::MacroType::F64;
+  const Operand r = newR(isDouble ? 2 : 1);
+  // Adding -0 changes no number.
+  if (!hasSign)
+    b_.copy(r, given);
+  else if (isDouble)
+    b_.emit(Op::DADD, {r, Operand::rz(2).negated(), given});
+  else
+    b_.emit(Op::FADD, {r, given, Operand::rz().negated()});
+  return r;
 }
 
 isa::Operand Expansion::mufu(isa::Mufu function, Operand a) {
@@ -275,6 +282,18 @@ void Expansion::endColdPath() {
 
 const isa::Target& Expansion::target() const {
   return function_.module().target();
+}
+
+isa::Operand addWithCarry(ori::Builder& builder, isa::Operand a, isa::Operand b) {
+  using ori::component;
+  const isa::Operand sum = builder.newR(2), carry = builder.newP();
+  isa::Operand high = component(b, 1);
+  // -b is ~b + 1: the low words are negated, the high words inverted and added with carry.
+  if (b.neg()) high.flags = static_cast<std::uint8_t>((high.flags & ~isa::Operand::kNeg) | isa::Operand::kNot);
+  builder.emit(Op::IADD3, {component(sum, 0), carry, kTrue, component(a, 0), component(b, 0), isa::Operand::rz()});
+  builder.emit(Op::IADD3_X,
+               {component(sum, 1), kTrue, kTrue, component(a, 1), high, isa::Operand::rz(), carry, kFalse});
+  return sum;
 }
 
 bool isExactMacro(const ori::Instr& instr) {

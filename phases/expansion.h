@@ -51,8 +51,6 @@ class Expansion {
 
   // pairs
   Operand add64(Operand a, Operand b);
-  /// The same with machine instructions, for phases after 45; a is not negated.
-  Operand addWithCarry(Operand a, Operand b);
   Operand multiply64(Operand a, Operand b);
   Operand multiplyHigh64(Operand a, Operand b);    ///< unsigned
   Operand shiftRight64(Operand a, unsigned count); ///< unsigned, count below 64
@@ -62,6 +60,8 @@ class Expansion {
   Operand negateWhere64(Operand a, Operand mask);
 
   // floating point
+  /// A source of the macro, which is read more than once, and as an integer: a register without a sign to apply.
+  Operand source(unsigned i);
   Operand mufu(isa::Mufu function, Operand a);
   Operand flush(Operand a);                                                       ///< f32 subnormals become zero
   Operand fma(Operand a, Operand b, Operand c, isa::Rnd rounding = isa::Rnd::RN); ///< of f32
@@ -98,6 +98,9 @@ class Expansion {
   ori::Block* leftAt_ = nullptr;      // the end of the cold block, after otherwise()
 };
 
+/// The sum of two pairs with machine instructions: the low words, and the high words with the carry. Only b may be
+/// negated.
+isa::Operand addWithCarry(ori::Builder& builder, isa::Operand a, isa::Operand b);
 /// Expands IDIV and IREM. A constant divisor (its bits, up to the width of the type) needs multiplications only; other
 /// 64-bit divisions add blocks.
 void expandIntegerDivision(ori::Function& function, ori::Instr* macro, std::optional<std::uint64_t> divisor = {});

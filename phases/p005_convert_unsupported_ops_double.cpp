@@ -160,14 +160,14 @@ Operand finiteQuotient(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
   Operand minusOne = e.select(between, e.constant(~0u), Operand::rz());
   Operand one64 = e.pair(minusOne, minusOne);
 
-  Operand value = e.addWithCarry(e.select64(isSubnormal, truncated, nearest), one64.negated());
+  Operand value = addWithCarry(e.builder(), e.select64(isSubnormal, truncated, nearest), one64.negated());
   Operand scale = clamped(e, exponent, 1200), half = e.newR(), rest = e.newR();
   e.builder().emit(Op::SHF, {half, Operand::rz(), Expansion::imm(1), scale},
                    {{Mod::ShiftDir, isa::ShiftDir::R}, {Mod::ShiftType, isa::ShiftType::S32}, {Mod::Hi, 1}});
   e.builder().emit(Op::IADD3, {rest, kTrue, kTrue, scale, half.negated(), Operand::rz()});
   const Operand unit = Expansion::imm(0x00100000);
   Operand first = e.pair(Expansion::low(value), e.multiplyAdd(half, unit, Expansion::high(value)));
-  Operand second = e.addWithCarry(wide(e, e.multiplyAdd(rest, unit, e.constant(kOneHigh))), one64);
+  Operand second = addWithCarry(e.builder(), wide(e, e.multiplyAdd(rest, unit, e.constant(kOneHigh))), one64);
   return e.dmul(first, second, rounding);
 }
 
@@ -314,27 +314,12 @@ bool isDoubleMacro(const ori::Instr& instr) {
   return !isApproximation(instr) || (instr.op == Op::FRSQRT && !isa::getMod(instr.op, instr.mods, Mod::Ftz));
 }
 
-namespace {
-
-/// The words of a source are examined, so it must be a register without a sign to apply. Adding -0 changes no number.
-Operand sourceOf(Expansion& e, const Operand& o) {
-  if (o.isReg(isa::File::R) && !o.neg() && !o.abs()) return o;
-  Operand r = e.newR(2);
-  if (o.neg() || o.abs())
-    e.builder().emit(Op::DADD, {r, Operand::rz(2).negated(), o});
-  else
-    e.builder().copy(r, o);
-  return r;
-}
-
-} // namespace
-
 void expandDoubleMacro(ori::Function& function, ori::Instr* macro) {
   Expansion e(function, macro);
   const isa::Rnd rounding = roundingOf(*macro);
-  Operand a = sourceOf(e, macro->op_(1).value());
+  Operand a = e.source(1);
   switch (macro->op) {
-  case Op::FDIV: return e.give(quotient(e, a, sourceOf(e, macro->op_(2).value()), rounding));
+  case Op::FDIV: return e.give(quotient(e, a, e.source(2), rounding));
   case Op::FRCP: return e.give(inverse(e, a, rounding));
   case Op::FSQRT: return e.give(root(e, a, rounding));
   case Op::FRSQRT: return e.give(approximateInverseRoot(e, a));
@@ -345,9 +330,9 @@ void expandDoubleMacro(ori::Function& function, ori::Instr* macro) {
 void expandSlowDoubleMacro(ori::Function& function, ori::Instr* macro) {
   Expansion e(function, macro);
   const isa::Rnd rounding = roundingOf(*macro);
-  const Operand a = sourceOf(e, macro->op_(1).value()), result = e.newR(2);
+  const Operand a = e.source(1), result = e.newR(2);
   switch (macro->op) {
-  case Op::FDIV: divideSlowly(e, result, a, sourceOf(e, macro->op_(2).value()), rounding); break;
+  case Op::FDIV: divideSlowly(e, result, a, e.source(2), rounding); break;
   case Op::FRCP: divideSlowly(e, result, wide(e, e.constant(kOneHigh)), a, rounding, true); break;
   case Op::FSQRT: extractRootSlowly(e, result, a, rounding); break;
   default: ORIAS_UNREACHABLE("the slow path of this operation as an f64 macro");

@@ -71,13 +71,17 @@ struct FloatMacro {
   Operand flushed(Operand a) const { return ftz ? e.flush(a) : a; }
 };
 
-/// An operand of a slow path, and its bits if they are known.
+constexpr std::uint32_t kOneBits = 0x3f800000, kSignAndFraction = 0x807fffff;
+
+/// An operand of a slow path, and its bits if they are known. Subnormal numbers count as unknown.
 struct Source {
   Operand reg;
   std::optional<std::uint32_t> bits;
+
+  Operand knownMantissa(Expansion& e) const { return e.constant((*bits & kSignAndFraction) | kOneBits); }
+  Operand knownExponent() const { return Expansion::imm(*bits >> 23 & 0xff); }
 };
 
-constexpr std::uint32_t kOneBits = 0x3f800000;
 const Operand kOne = Expansion::imm(kOneBits), kHalf = Expansion::imm(0x3f000000);
 
 /// RN(1 / b), from the special function unit's approximation.
@@ -106,9 +110,8 @@ struct Scaled {
 /// `one` is a register that holds 1.0.
 Scaled scaled(Expansion& e, const Source& source, Operand one) {
   constexpr std::uint32_t kLeastNormal = 0x00800000, kTo64 = 0x5f800000;
-  constexpr std::uint32_t kSignAndFraction = 0x807fffff, kAndOr = 0xea;
-  if (source.bits && (*source.bits & 0x7f800000) != 0)
-    return {e.constant((*source.bits & kSignAndFraction) | kOneBits), Expansion::imm(*source.bits >> 23 & 0xff)};
+  constexpr std::uint32_t kAndOr = 0xea;
+  if (source.bits) return {source.knownMantissa(e), source.knownExponent()};
   const Operand a = source.reg;
   Operand isSubnormal = e.builder().newP();
   e.builder().emit(Op::FSETP, {isSubnormal, kTrue, a.absolute(), Expansion::imm(kLeastNormal), kTrue},
@@ -157,13 +160,11 @@ Operand quotient32(const FloatMacro& m, const Source& a, const Source& b) {
 Operand flushedQuotient(const FloatMacro& m, const Source& a, const Source& b) {
   Expansion& e = m.e;
   Operand one = e.constant(kOneBits);
-  constexpr std::uint32_t kSign = 0x80000000, kSignAndFraction = 0x807fffff, kAndOr = 0xea;
+  constexpr std::uint32_t kSign = 0x80000000, kAndOr = 0xea;
   const auto exponentOf = [&](Operand x) { return e.bitAnd(e.shiftRight(x, 23), Expansion::imm(0xff)); };
-  const auto exponent = [&](const Source& x) {
-    return x.bits ? Expansion::imm(*x.bits >> 23 & 0xff) : exponentOf(x.reg);
-  };
+  const auto exponent = [&](const Source& x) { return x.bits ? x.knownExponent() : exponentOf(x.reg); };
   const auto mantissa = [&](const Source& x) {
-    if (x.bits) return e.constant((*x.bits & kSignAndFraction) | kOneBits);
+    if (x.bits) return x.knownMantissa(e);
     return e.logic(x.reg, Expansion::imm(kSignAndFraction), one, kAndOr);
   };
   const Operand mantissaA = mantissa(a), mantissaB = mantissa(b);
@@ -199,7 +200,7 @@ Operand finiteQuotient(const FloatMacro& m, const Source& a, const Source& b) {
 }
 
 /// The slow path. Zero, infinity and NaN are the most frequent operands here and are computed by a product. The other
-/// operands take another cold block. At most one operand is known, and it is not subnormal.
+/// operands take another cold block. At most one operand is known.
 void divideSlowly(const FloatMacro& m, Operand result, const Source& givenA, const Source& givenB) {
   Expansion& e = m.e;
   const Source a{givenA.bits ? givenA.reg : m.flushed(givenA.reg), givenA.bits};
@@ -294,18 +295,6 @@ isa::Rnd roundingOf(const ori::Instr& macro) {
 
 namespace {
 
-/// A source is read more than once, and as an integer, so it must be a register without a sign to apply. Adding -0
-/// changes no number.
-Operand sourceOf(Expansion& e, const Operand& o) {
-  if (o.isReg(isa::File::R) && !o.neg() && !o.abs()) return o;
-  Operand r = e.newR();
-  if (o.neg() || o.abs())
-    e.builder().emit(Op::FADD, {r, o, Operand::rz().negated()});
-  else
-    e.builder().copy(r, o);
-  return r;
-}
-
 FloatMacro floatMacro(Expansion& e, const ori::Instr& macro) {
   ORIAS_CHECK(isa::modAs<isa::MacroType>(macro, Mod::MacroType) == isa::MacroType::F32);
   return {e, roundingOf(macro), isa::getMod(macro.op, macro.mods, Mod::Ftz) != 0};
@@ -316,9 +305,9 @@ FloatMacro floatMacro(Expansion& e, const ori::Instr& macro) {
 void expandFloatMacro(ori::Function& function, ori::Instr* macro) {
   Expansion e(function, macro);
   const FloatMacro m = floatMacro(e, *macro);
-  Operand a = sourceOf(e, macro->op_(1).value()), result = e.newR();
+  Operand a = e.source(1), result = e.newR();
   switch (macro->op) {
-  case Op::FDIV: divide(m, result, a, sourceOf(e, macro->op_(2).value())); break;
+  case Op::FDIV: divide(m, result, a, e.source(2)); break;
   case Op::FRCP: invert(m, result, a); break;
   case Op::FSQRT: extractRoot(m, result, a); break;
   default: ORIAS_UNREACHABLE("this operation as an f32 macro");
@@ -337,7 +326,7 @@ void expandSlowFloatMacro(ori::Function& function, ori::Instr* macro) {
     const ori::Instr* from = o.isReg() && o.isVirtual() && !o.neg() && !o.abs() ? function.singleDef(o.reg) : nullptr;
     if (from) bits = numberSetBy(*from);
     if (bits && (*bits & 0x7f800000) == 0) bits.reset();
-    return Source{sourceOf(e, o), bits};
+    return Source{e.source(i), bits};
   };
   Operand result = e.newR();
   switch (macro->op) {
@@ -348,8 +337,8 @@ void expandSlowFloatMacro(ori::Function& function, ori::Instr* macro) {
     divideSlowly(m, result, a, b);
     break;
   }
-  case Op::FRCP: divideSlowly(m, result, {e.constant(kOneBits), kOneBits}, {source(1).reg, std::nullopt}); break;
-  case Op::FSQRT: e.builder().copy(result, slowRoot(m, source(1).reg)); break;
+  case Op::FRCP: divideSlowly(m, result, {e.constant(kOneBits), kOneBits}, {e.source(1), std::nullopt}); break;
+  case Op::FSQRT: e.builder().copy(result, slowRoot(m, e.source(1))); break;
   default: ORIAS_UNREACHABLE("the slow path of this operation as an f32 macro");
   }
   e.give(result);

@@ -1,6 +1,7 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
 #include "ori/builder.h"
+#include "phases/expansion.h"
 #include "phases/local_scan.h"
 #include "phases/optimize/shifted_sums.h"
 #include "phases/phases.h"
@@ -161,32 +162,15 @@ class PairExpander {
     function_.erase(instr);
   }
 
-  static Operand inverted(const Operand& o) {
-    Operand r = o;
-    r.flags = static_cast<std::uint8_t>((r.flags & ~Operand::kNeg) | (o.neg() ? Operand::kNot : 0));
-    return r;
-  }
-
-  /// -a is ~a + 1: the low words are negated, the high words inverted and added with carry.
   void expandAdd(Instr* instr) {
     ori::Builder b = ori::Builder::before(function_, instr);
     if (const auto shifted = shifted_.find(instr); shifted != shifted_.end())
       return finish(instr, b, shiftAndAdd(b, shifted->second));
     Operand a = instr->op_(1).value(), c = instr->op_(2).value();
-    if (a.neg() && c.neg()) {
-      // The machine can negate one of the two.
-      Operand t = b.newR(2), carry = b.newP();
-      b.emit(Op::IADD3, {component(t, 0), carry, Operand::pt(), Operand::rz(), component(a, 0), Operand::rz()});
-      b.emit(Op::IADD3_X, {component(t, 1), Operand::pt(), Operand::pt(), Operand::rz(), inverted(component(a, 1)),
-                           Operand::rz(), carry, kFalse});
-      a = t;
-    }
+    // The machine can negate one of the two.
+    if (a.neg() && c.neg()) a = addWithCarry(b, Operand::rz(2), a);
     if (a.neg()) std::swap(a, c);
-    Operand sum = b.newR(2), carry = b.newP();
-    b.emit(Op::IADD3, {component(sum, 0), carry, Operand::pt(), component(a, 0), component(c, 0), Operand::rz()});
-    b.emit(Op::IADD3_X, {component(sum, 1), Operand::pt(), Operand::pt(), component(a, 1), inverted(component(c, 1)),
-                         Operand::rz(), carry, kFalse});
-    finish(instr, b, sum);
+    finish(instr, b, addWithCarry(b, a, c));
   }
 
   /// Adds the low words with a carry, and the high words, whose shift takes bits of both words.

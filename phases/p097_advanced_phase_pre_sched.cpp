@@ -208,21 +208,14 @@ class PreScheduler {
   /// The highest number of registers of file R that are live in a block in its current order. The maximum number where
   /// another file exceeds its limit.
   unsigned peakWithinLimits(const ori::Block& block) {
-    const RegionCounts limits = limitsOf(block);
-    unsigned peak = 0;
-    bool isWithin = true;
-    const auto note = [&] {
-      for (std::size_t f = 0; f < limits.size(); ++f)
-        isWithin &= live_.counts()[static_cast<std::size_t>(kScheduledFiles[f])] <= limits[f];
-      peak = std::max(peak, live_.counts()[static_cast<std::size_t>(isa::File::R)]);
-    };
     live_.enter(block);
-    note();
-    for (const ori::Instr* instr = block.last; instr; instr = instr->prev) {
+    for (const ori::Instr* instr = block.last; instr; instr = instr->prev)
       live_.step(*instr);
-      note();
-    }
-    return isWithin ? peak : ~0u;
+    const RegionCounts limits = limitsOf(block);
+    const auto peak = [&](isa::File file) { return live_.maximum()[static_cast<std::size_t>(file)]; };
+    for (std::size_t f = 0; f < limits.size(); ++f)
+      if (peak(kScheduledFiles[f]) > limits[f]) return ~0u;
+    return peak(isa::File::R);
   }
 
   /// The part that is reordered. Copies for the successors stay last: before the last reader of the old value, a copy
@@ -601,28 +594,8 @@ class PreScheduler {
     BlockEngine engine(function_, context_);
     Outcome outcome = Outcome::OutOfReach;
     if (engine.run({end - room, RematTarget::Reason::Occupancy, choice.limit})) {
-      // The latency of rematerialized values should be hidden.
-      PreScheduler again(function_, context_, end);
-      if (!again.gather(end) || again.leastRegisters() > end) {
-        outcome = Outcome::OutOfReach;
-      } else {
-        again.chooseLimit();
-        const Choice reached = again.choiceOf(end);
-        const double price = again.priceAgainst(choice, end);
-        const bool isWorthIt =
-            price < std::min(choice.price - kGainForMoreWarps, terms.price) &&
-            (isPromising(choice, end) || reached.launch <= (1 + kMaxLongerUnpromised) * choice.launch);
-        if (!isWorthIt) {
-          outcome = Outcome::NoGain;
-        } else if (!terms.mayBeDear && reached.launch > (1 + kDear) * choice.launch) {
-          dear_ = price;
-          outcome = Outcome::Dear;
-        } else {
-          again.apply(end);
-          if (again.fits_) return Outcome::Reached;
-          outcome = Outcome::NoPlace;
-        }
-      }
+      outcome = applyRematerialized(end, choice, terms);
+      if (outcome == Outcome::Reached) return outcome;
       engine.undo();
     }
     for (Region& region : regions_) {
@@ -631,6 +604,22 @@ class PreScheduler {
       region.place.next = engine.now(region.place.next);
     }
     return outcome;
+  }
+
+  /// Schedules the rematerialized code, whose latency should be hidden, for the class.
+  Outcome applyRematerialized(unsigned end, const Choice& choice, const Terms& terms) {
+    PreScheduler again(function_, context_, end);
+    if (!again.gather(end) || again.leastRegisters() > end) return Outcome::OutOfReach;
+    again.chooseLimit();
+    const double launch = again.choiceOf(end).launch, price = again.priceAgainst(choice, end);
+    if (price >= std::min(choice.price - kGainForMoreWarps, terms.price)) return Outcome::NoGain;
+    if (!isPromising(choice, end) && launch > (1 + kMaxLongerUnpromised) * choice.launch) return Outcome::NoGain;
+    if (!terms.mayBeDear && launch > (1 + kDear) * choice.launch) {
+      dear_ = price;
+      return Outcome::Dear;
+    }
+    again.apply(end);
+    return again.fits_ ? Outcome::Reached : Outcome::NoPlace;
   }
 
   /// The lowest peak pressure that any schedule reaches.

@@ -23,12 +23,12 @@ template <typename T> void sortUnique(std::vector<T>& values) {
 /// The registers that the code of a division or root needs beyond those that are live before it: the slow paths that
 /// phase 78 expands (measured).
 unsigned registersOfMacro(const Instr& instr) {
-  if (instr.op != Op::FDIV && instr.op != Op::FRCP && instr.op != Op::FSQRT) return 0;
-  const bool isDouble = isa::modAs<isa::MacroType>(instr, isa::Mod::MacroType) == isa::MacroType::F64;
+  const auto isDouble = [&] { return isa::modAs<isa::MacroType>(instr, isa::Mod::MacroType) == isa::MacroType::F64; };
   switch (instr.op) {
-  case Op::FDIV: return isDouble ? 10 : 6;
-  case Op::FRCP: return isDouble ? 12 : 7;
-  default: return isDouble ? 6 : 4;
+  case Op::FDIV: return isDouble() ? 10 : 6;
+  case Op::FRCP: return isDouble() ? 12 : 7;
+  case Op::FSQRT: return isDouble() ? 6 : 4;
+  default: return 0;
   }
 }
 
